@@ -20,7 +20,7 @@ def at(site: Site, sandbox: Sandbox) -> Iterator[Trainings]:
         yield watched
 
 
-@pytest.mark.parametrize("story", (*STORIES, *OF_RAY), ids=lambda story: story.__name__)
+@pytest.mark.parametrize("story", [*STORIES, *OF_RAY], ids=lambda story: story.__name__)
 def test_in_the_sandbox(at: Trainings, story: Story) -> None:
     kinds = '["RayJob", "TrainJob", "Job"]'
     with at.site.controller(JOBLEDGER_JOB_KINDS=kinds):  # a failure shows its log

@@ -26,7 +26,7 @@ def at(jobset_server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterato
         admin.pool.clear()
 
 
-@pytest.mark.parametrize("story", (*STORIES, *OF_RAY), ids=lambda story: story.__name__)
+@pytest.mark.parametrize("story", [*STORIES, *OF_RAY], ids=lambda story: story.__name__)
 def test_with_the_real_controllers(at: Trainings, story: Story) -> None:
     kinds = '["RayJob", "TrainJob", "Job"]'
     with at.site.controller(JOBLEDGER_JOB_KINDS=kinds):  # a failure shows its log

@@ -11,6 +11,7 @@ from jobledger.core.catalogue import JobEvent
 from jobledger.core.forensics.bundles.dossier import EvidenceReader, ReadEvent
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.evidence.evidence import PodEvidence
+from jobledger.core.jobs.evidence.pods import is_stuck
 from jobledger.core.jobs.history.signs import Clue, Source, exit_clue
 from jobledger.core.kinds import ROLES, clues
 from jobledger.core.values.instants import Instant
@@ -116,9 +117,11 @@ def _of_pod(pod: PodEvidence) -> Iterator[tuple[Clue, str, Instant | None]]:
     place = f"{pod.name} on node {pod.node}" if pod.node else pod.name
     if pod.reason:
         ends = [one.ended_at for one in pod.containers if one.ended_at is not None]
-        yield (Source.POD, f"{pod.reason}: {pod.message}"), place, max(ends, default=None)
+        came_at = max(ends, default=pod.waits_since)
+        yield (Source.POD, f"{pod.reason}: {pod.message}"), place, came_at
     for one in pod.containers:
         whose = f"{one.name} of Pod {place}"
         if one.state != "running" and (one.reason or one.message) and one.reason != "Completed":
-            yield (Source.CONTAINER, f"{one.reason}: {one.message}"), whose, one.ended_at
+            came_at = pod.waits_since if is_stuck(one) else one.ended_at
+            yield (Source.CONTAINER, f"{one.reason}: {one.message}"), whose, came_at
         yield (Source.EXIT, exit_clue(one.exit_code)), f"of container {whose}", one.ended_at

@@ -16,6 +16,7 @@ from jobledger.core.forensics.story.going_on import (
     pods_waiting,
     standing_now,
     stood_when_deleted,
+    waited_for,
     waits_for,
 )
 from jobledger.core.forensics.story.kept import not_known
@@ -223,6 +224,7 @@ class _Account:
             of_pods = diagnose([sign for sign in stuck if sign.version == kept], ran=False)
             if of_pods.signs or not is_told:
                 diagnosis, is_told = of_pods, bool(of_pods.signs)
+        waited = waited_for(self._events[kept - 1], self._quote(diagnosis)) if kept else None
         told = diagnosis.rule if is_told else None
         ends = log_ends(self._events, self._signs, self._last_attempt)
         return Account(
@@ -232,9 +234,10 @@ class _Account:
             advice=told.advice if told is not None else "",
             sentences=(
                 standing_now(self._name, self._events),
+                *((waited,) if waited is not None else ()),
                 *waits,
                 *seen,
-                *(self._first_sign(diagnosis, quotes=True) if told is not None else ()),
+                *(self._first_sign(diagnosis, quotes=True) if told and not waited else ()),
                 *pods_failed(self._events, self._last_attempt, ends),
                 *self._attempts(),
                 *self._verdict(),

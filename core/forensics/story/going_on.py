@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.forensics.story.account import Sentence
-from jobledger.core.forensics.story.quotes import QUOTE_MAX, LogEnd, how_it_ends
+from jobledger.core.forensics.story.quotes import QUOTE_MAX, LogEnd, Quote, how_it_ends
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.evidence.evidence import PodEvidence
 from jobledger.core.jobs.evidence.pod_failures import attempt_of
-from jobledger.core.jobs.evidence.pods import trouble
+from jobledger.core.jobs.evidence.pods import is_stuck, trouble
 from jobledger.core.jobs.evidence.scene import waiting_beside
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.kinds import NOTHING, ROLES, evolve, part_of, shows_ready_pods
@@ -103,6 +104,34 @@ def pods_waiting(events: Sequence[ReadEvent], attempt: int) -> tuple[int, set[in
         elif shows_ready_pods(event, beside):
             kept = 0
     return kept, looks - {kept}
+
+
+def waited_for(read: ReadEvent, quote: Quote | None) -> Sentence | None:
+    """Return which Pod is waited for, since when and why; None if what is quoted is another.
+
+    Args:
+        read: the event that tells of Pods in trouble.
+        quote: what is quoted of it.
+    """
+    assert isinstance(read.event, shared.EvidenceCaptured)
+    pods = [pod for pod in read.event.pods if trouble(pod)]
+    if quote is None or quote.version != read.version or not pods:
+        return None
+    pod = next((one for one in pods if one.name in quote.where), pods[0])
+    if not _waits(pod):
+        return None
+    is_named = quote.where.startswith(("Pod ", "container "))
+    what = quote.where if is_named else f"Pod {pod.name}"
+    seen = f", as seen at {rfc3339(read.occurred_at)}"
+    since = f" since {rfc3339(pod.waits_since)}" if pod.waits_since is not None else seen
+    others = sum(_waits(one) for one in pods) - 1
+    more = f" So do {others} more." if others > 1 else " So does 1 more." if others else ""
+    text = f"It waits for {what}{since}: {quote.text.rstrip('.')}.{more}"
+    return Sentence(text=text, versions=(read.version,))
+
+
+def _waits(pod: PodEvidence) -> bool:
+    return pod.phase == "Pending" and (bool(pod.reason) or any(map(is_stuck, pod.containers)))
 
 
 def pods_failed(

@@ -79,6 +79,8 @@ class PodEvidence(Struct, frozen=True, kw_only=True):
     reason: str = ""
     message: str = ""
     containers: tuple[ContainerEnd, ...] = ()
+    waits_since: Instant | None = None
+    """Since when no node has taken it, or its containers have not begun on the one that has."""
 
 
 class SeenKubernetesEvent(Struct, frozen=True, kw_only=True):

@@ -68,6 +68,7 @@ def pod_evidence(pod: Manifest, scrub: Scrub) -> PodEvidence:
     statuses = [*items(status, "initContainerStatuses"), *items(status, "containerStatuses")]
     labels = child(pod, "metadata", "labels")
     role = next((found for label in ROLE_LABELS if (found := word(labels, label))), "submitter")
+    containers = tuple(_container(one, scrub) for one in statuses)
     return PodEvidence(
         name=word(pod, "metadata", "name"),
         uid=word(pod, "metadata", "uid"),
@@ -76,8 +77,26 @@ def pod_evidence(pod: Manifest, scrub: Scrub) -> PodEvidence:
         node=word(pod, "spec", "nodeName"),
         reason=_cut(reason, scrub),
         message=_cut(message, scrub),
-        containers=tuple(_container(one, scrub) for one in statuses),
+        containers=containers,
+        waits_since=_waits_since(status, containers),
     )
+
+
+def _waits_since(status: Manifest, containers: Iterable[ContainerEnd]) -> Instant | None:
+    """Return since when a Pod waits; of a container that waits, its status tells no time."""
+    placed = parse_rfc3339(text(status, "startTime"))
+    for condition in items(status, "conditions"):
+        if text(condition, "type") == "PodScheduled":
+            changed = parse_rfc3339(text(condition, "lastTransitionTime"))
+            if text(condition, "status") == "False":
+                return changed
+            placed = placed or changed
+    return placed if any(is_stuck(one) for one in containers) else None
+
+
+def is_stuck(one: ContainerEnd) -> bool:
+    """Return whether a container has not begun, and something is in its way."""
+    return one.state == "waiting" and one.reason not in BEING_MADE and not one.restarts
 
 
 def _taken(status: Manifest) -> tuple[str, str]:

@@ -11,7 +11,8 @@ from jobledger.core.jobs.events import EvidenceCaptured
 from jobledger.core.jobs.evidence.evidence import Missing
 from jobledger.core.jobs.observations import EvidenceSeen
 from jobledger.core.values.documents import Manifest
-from tests.rules.forensics.corpus.cases import Capture, ended, pod, waiting
+from jobledger.core.values.instants import rfc3339
+from tests.rules.forensics.corpus.cases import Capture, ended, pod, waiting, warning
 from tests.support import rayjob_stories as stories
 from tests.support.batch_lives import recorded_job
 from tests.support.batchjobs import Step, after, created, failed_end, job, manifest
@@ -48,6 +49,56 @@ def test_what_pods_wait_for_is_told_while_they_do(capture: Capture, cause: str, 
     assert (account.outcome, account.failure_class) == ("going on", cause)
     assert any(says in sentence.text for sentence in account.sentences)
     assert account.advice
+
+
+SINCE = after(3)
+PULLS = (
+    f"It waits for container ray of Pod etl-x since {rfc3339(SINCE)}: "
+    'ImagePullBackOff: image "x:lates": not found.'
+)
+NO_CPU = "Unschedulable: Insufficient cpu."
+WAITS = replace(PULLING.pods[0], waits_since=SINCE)
+
+
+@pytest.mark.parametrize(
+    ("capture", "sentence"),
+    [
+        (
+            Capture(pods=(WAITS,)),
+            PULLS,
+        ),
+        (
+            Capture(pods=(replace(UNPLACED.pods[0], waits_since=SINCE),)),
+            f"It waits for Pod etl-x since {rfc3339(SINCE)}: {NO_CPU}",
+        ),
+        (
+            UNPLACED,
+            f"It waits for Pod etl-x, as seen at {rfc3339(after(40))}: {NO_CPU}",
+        ),
+        (
+            Capture(pods=(WAITS, replace(WAITS, name="etl-y"), replace(WAITS, name="etl-z"))),
+            f"{PULLS} So do 2 more.",
+        ),
+        (
+            Capture(
+                pods=(WAITS, ended("etl-y", 3)),
+                kubernetes_events=(warning("Failed", "manifest unknown", "Pod/etl-x"),),
+            ),
+            PULLS,
+        ),
+    ],
+)
+def test_which_pod_is_waited_for_and_since_when_is_the_second_sentence(
+    capture: Capture, sentence: str
+) -> None:
+    account = told(kept(capture))
+    assert account.sentences[1].text == sentence
+    assert not any("The first sign" in one.text for one in account.sentences)
+
+
+def test_a_pod_that_fails_and_is_put_in_place_again_is_not_waited_for() -> None:
+    texts = [one.text for one in told(kept(Capture(pods=(ended("etl-x", 3),)))).sentences]
+    assert not any(one.startswith("It waits") for one in texts)
 
 
 def test_pods_that_are_ready_wait_for_nothing() -> None:

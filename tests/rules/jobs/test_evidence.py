@@ -175,10 +175,14 @@ def ended(code: int | None) -> Manifest:
 
 
 def waiting(reason: str) -> Manifest:
+    """Return a Pod whose only container waits."""
+    return {"status": waiting_status(reason)}
+
+
+def waiting_status(reason: str, restarts: int = 0) -> Manifest:
     """Return the status of a Pod whose only container waits."""
-    return {
-        "status": {"containerStatuses": [{"name": "c", "state": {"waiting": {"reason": reason}}}]}
-    }
+    state = {"waiting": {"reason": reason}}
+    return {"containerStatuses": [{"name": "c", "restartCount": restarts, "state": state}]}
 
 
 @pytest.mark.parametrize(
@@ -276,3 +280,34 @@ def test_kubernetes_events_are_read_in_their_old_and_their_new_form() -> None:
     assert kubernetes_events_kept([old, new], same) == (seen_event, seen_event)
     (bare,) = kubernetes_events_kept([{}], same)
     assert (bare.kind, bare.count, bare.last_at) == ("Normal", 1, None)
+
+
+BOUND, TAKEN = "2026-11-21T12:00:02Z", "2026-11-21T12:00:03Z"
+
+
+def placed(value: str, at: str) -> Manifest:
+    return {"conditions": [{"type": "PodScheduled", "status": value, "lastTransitionTime": at}]}
+
+
+@pytest.mark.parametrize(
+    ("status", "since"),
+    [
+        (placed("False", BOUND), BOUND),
+        ({**waiting_status("ImagePullBackOff"), **placed("True", BOUND)}, BOUND),
+        (
+            {
+                **waiting_status("ImagePullBackOff"),
+                **placed("True", BOUND),
+                "startTime": TAKEN,
+            },
+            TAKEN,
+        ),
+        ({**waiting_status("ContainerCreating"), "startTime": TAKEN}, ""),
+        ({**waiting_status("CrashLoopBackOff", restarts=1), "startTime": TAKEN}, ""),
+        (waiting_status("ImagePullBackOff"), ""),
+        ({}, ""),
+    ],
+)
+def test_since_when_a_pod_waits(status: Manifest, since: str) -> None:
+    """For a node since it has none; for what its containers lack since its node has taken it."""
+    assert pod_evidence({"status": status}, same).waits_since == parse_rfc3339(since)
