@@ -25,13 +25,14 @@ pytestmark = pytest.mark.postgres
 
 @pytest.fixture
 def filled(terminal: Terminal, ledger_url: str) -> Terminal:
-    """A terminal at a sealed ledger with two jobs."""
+    """A terminal at a sealed ledger with three jobs, one of them open."""
     with app_engine(ledger_url) as engine:
         ledger = postgres_ledger(engine)
         ledger.take_all_shards()
         lives = {
             "done": stories.succeeded,
             "failed": lambda: (*stories.working(), *stories.failing()),
+            "goes-on": stories.working,
         }
         append_lives(ledger, lives.items())
     at_ledger = terminal.with_environment(DATABASE_URL=ledger_url)
@@ -78,6 +79,29 @@ def test_an_imported_job_is_found_by_its_name_in_another_ledger(
     first = filled.jobledger("export", "failed").out
     assert events_of(again) == events_of(first)
     elsewhere.jobledger("replay", "another", code=ExitCode.NOT_FOUND)
+
+
+def test_imported_jobs_are_listed_and_told_as_copies(
+    filled: Terminal, terminal: Terminal, database_url: str
+) -> None:
+    elsewhere = terminal.with_environment(DATABASE_URL=database_url)
+    elsewhere.jobledger("db", "upgrade")
+    for name in ("failed", "goes-on"):
+        filled.jobledger("export", name, "--to", f"{name}.bundle")
+        elsewhere.jobledger("import", f"{name}.bundle")
+    listed = elsewhere.jobledger("get")
+    assert "imported, and told as when exported: ml/goes-on, ml/failed" in listed.err
+    assert "why it failed: jobledger explain ml/failed" in listed.err
+    assert [line.split()[2] for line in listed.out.splitlines()[1:]] == ["goes-on", "failed"]
+    narrowed = json.loads(elsewhere.jobledger("get", "--phase", "failed", "-o", "json").out)
+    assert [row["name"] for row in narrowed] == ["failed"]
+    assert json.loads(elsewhere.jobledger("get", "--open", "-o", "json").out) == []
+    assert json.loads(elsewhere.jobledger("get", "-n", "other", "-o", "json").out) == []
+    told = elsewhere.jobledger("explain", "goes-on").out
+    assert "a copy, as it was exported; all of it: jobledger history ml/goes-on --all" in told
+    followed = elsewhere.jobledger("history", "goes-on", "--follow")
+    assert "AttemptStarted" in followed.out
+    assert "nothing more comes here" in followed.err
 
 
 def test_a_bundle_that_tells_a_job_otherwise_replaces_no_import_in_either_order(
@@ -180,7 +204,7 @@ def test_a_changed_bundle_is_told_in_one_line(filled: Terminal, tmp_path: Path) 
 
 
 def test_every_job_of_a_ledger_or_a_directory_is_decided_again(filled: Terminal) -> None:
-    assert "2 of 2 jobs are decided as they were" in filled.jobledger("replay").out
+    assert "3 of 3 jobs are decided as they were" in filled.jobledger("replay").out
     for name in ("done", "failed"):
         filled.jobledger("export", name, "--to", f"{name}.bundle")
     told = json.loads(filled.jobledger("replay", ".", "--output", "json").out)

@@ -1,6 +1,6 @@
 """`jobledger get`: lists the jobs in the ledger, including those deleted from the cluster."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -8,12 +8,13 @@ from msgspec import structs
 from rich.text import Text
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.files.dossiers import from_ledger
+from jobledger.adapters.cli.files.dossiers import from_ledger, of_bundle
 from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.files.known_ledgers import is_private, is_there
 from jobledger.adapters.cli.finding import matches
 from jobledger.adapters.cli.holdings import Held, held_of
 from jobledger.adapters.cli.jobs.asking_why import suggest_explain
+from jobledger.adapters.cli.jobs.standing import phase_shown
 from jobledger.adapters.cli.jobs.which_ledger import tell_ledger, warn_of_others
 from jobledger.adapters.cli.options import (
     LIMIT_MAX,
@@ -28,6 +29,7 @@ from jobledger.adapters.cli.output import Output, console, errors, fail, marked,
 from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.adapters.serving.standings import standings
 from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.core.forensics.bundles.dossier import Dossier
 from jobledger.core.jobs.history.progress import ShownProgress, progress_in_short
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.kinds import KINDS
@@ -111,6 +113,7 @@ def get(
                 kept_only=kept_only,
             )
             rows = list(opened.history.jobs(wanted, limit))
+            rows += _imported(opened, wanted, limit - len(rows), {row.uid for row in rows})
             if not rows:
                 _tell_none(is_narrowed=wanted != JobFilter())
         held = {one.row.stream_id: one for one in held_of(opened, rows)}
@@ -123,6 +126,37 @@ def get(
             console.print(marked("held", "yellow", f" {name}: {one.signs}"), soft_wrap=True)
             console.print(f"     -> {one.remedy}", style="dim", soft_wrap=True)
         suggest_explain(rows)
+
+
+def _imported(opened: Ledger, wanted: JobFilter, limit: int, own: Collection[str]) -> list[JobRow]:
+    """Return the imported jobs like that, as their bundles tell them; say which these are.
+
+    Raises:
+        BrokenChain: one of them was changed since.
+
+    Args:
+        opened: the ledger.
+        wanted: which jobs are asked for; in an import nothing is left to do.
+        limit: so many at most.
+        own: UIDs of jobs that are the ledger's own.
+    """
+    if wanted.open_only or wanted.kept_only or limit <= 0:
+        return []
+    found = []
+    for one in opened.imports.latest(limit, wanted.namespace, wanted.cluster):
+        row = _row(of_bundle(one.bundle(), one.name))
+        if one.uid not in own and wanted.phase in ("", row.phase):
+            found.append(row)
+    if found:
+        names = ", ".join(f"{one.namespace}/{one.name}" for one in found)
+        errors.print(Text(f"imported, and told as when exported: {names}"), soft_wrap=True)
+    return found
+
+
+def _row(found: Dossier) -> JobRow:
+    """Return a job that is in no table, as its events tell it."""
+    _, rows = advance(View(), (read.event for read in found.read()))
+    return rows.job
 
 
 def _tell_none(*, is_narrowed: bool) -> None:
@@ -144,18 +178,8 @@ def _shown(
     found = far.get(row.stream_id)
     if output is Output.TABLE:
         progress: object = progress_in_short(found) if found is not None else ""
-        gone = row.deleted_at is not None and row.ended_at is None
-        return {
-            **structs.asdict(row),
-            "progress": progress,
-            **({"phase": _gone(row)} if gone else {}),
-        }
+        return {**structs.asdict(row), "progress": progress, "phase": phase_shown(row)}
     return {**structs.asdict(row), "held": told, "progress": found}
-
-
-def _gone(row: JobRow) -> str:
-    """Return the phase of a job that was deleted before it ended."""
-    return f"deleted while {row.phase or 'New'}"
 
 
 def _phase(given: str) -> str:
@@ -175,6 +199,5 @@ def _named(opened: Ledger, job: str, namespace: str, cluster: str) -> Sequence[J
     if found:
         return found
     of_import = from_ledger(opened, job, namespace, cluster)
-    _, rows = advance(View(), (read.event for read in of_import.read()))
     errors.print(Text(f"{of_import.origin}; the job is none of this ledger's"), soft_wrap=True)
-    return (rows.job,)
+    return (_row(of_import),)

@@ -1,4 +1,4 @@
-"""How far a job says that it is, as a line for people."""
+"""How a job stands, and how far it says that it is, for people."""
 
 from collections.abc import Sequence
 
@@ -10,6 +10,15 @@ from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.jobs.history.progress import progress_in_words
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.kinds import KINDS
+
+
+def phase_shown(row: JobRow) -> str:
+    """Return the phase of a job for people; of one that was deleted before it ended, that it was.
+
+    So `get` and `history` have it; JSON has phase and deletion each by itself.
+    """
+    is_cut_off = row.deleted_at is not None and row.ended_at is None
+    return f"deleted while {row.phase or 'New'}" if is_cut_off else row.phase
 
 
 def tell_standing(row: JobRow | None, events: Sequence[ReadEvent]) -> None:

@@ -132,6 +132,9 @@ def _suggest(account: Account, named_so: str, worked: str, *, is_live: bool) -> 
     if account.outcome == "going on" and is_live:
         line = f"as it goes on: jobledger history {named_so} --follow"
         console.print(Text(line, style="cyan"), soft_wrap=True)
+    elif account.outcome == "going on":
+        line = f"a copy, as it was exported; all of it: jobledger history {named_so} --all"
+        console.print(Text(line, style="cyan"), soft_wrap=True)
     elif (account.failure_class or account.outcome != "complete") and not account.logs:
         line = f"no log was kept; everything that was seen: jobledger history {named_so} --all"
         console.print(Text(line, style="cyan"), soft_wrap=True)

@@ -6,9 +6,16 @@ from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.files.dossiers import JobArgument, dossier, from_ledger, is_file
+from jobledger.adapters.cli.files.dossiers import (
+    IN_THE_LEDGER,
+    JobArgument,
+    dossier,
+    from_ledger,
+    is_file,
+)
 from jobledger.adapters.cli.jobs.asking_why import suggest_explain
 from jobledger.adapters.cli.jobs.standing import tell_standing
 from jobledger.adapters.cli.options import (
@@ -19,7 +26,7 @@ from jobledger.adapters.cli.options import (
     OutputOption,
     settings_from,
 )
-from jobledger.adapters.cli.output import Output, fail, print_json, print_json_lines, show
+from jobledger.adapters.cli.output import Output, errors, fail, print_json, print_json_lines, show
 from jobledger.adapters.cli.periods import instant
 from jobledger.adapters.cli.story.attempt_table import show_attempts
 from jobledger.adapters.cli.story.moments import tell_moment
@@ -84,6 +91,9 @@ def history(
         with ledger(settings) as opened:
             found = from_ledger(opened, job, namespace, cluster)
             _follow(opened, found, output, everything=everything)
+            if found.origin != IN_THE_LEDGER:
+                told = f"{found.origin} from another ledger: nothing more comes here"
+                errors.print(Text(told), soft_wrap=True)
         return
     with dossier(settings, job, namespace, cluster) as found:
         if at:
@@ -169,7 +179,7 @@ def _follow(opened: Ledger, found: Dossier, output: Output, *, everything: bool)
                 else:
                     print_json_lines(_documents(lines, events))
                 view, _ = advance(view, (event for _, event in read))
-            if view.job is None or not view.job.open:
+            if view.job is None or not view.job.open or found.origin != IN_THE_LEDGER:
                 suggest_explain([view.job])
                 return
             time.sleep(FOLLOW_SECONDS)

@@ -6,6 +6,7 @@ from datetime import UTC, date
 
 from rich.text import Text
 
+from jobledger.adapters.cli.jobs.standing import phase_shown
 from jobledger.adapters.cli.output import PHASE_STYLES, console
 from jobledger.core.forensics.story.timeline import LINE_MAX, Line
 from jobledger.core.jobs.rows import JobRow
@@ -37,7 +38,7 @@ def line_limit() -> int | None:
 def print_story(row: JobRow, lines: Iterable[Line]) -> None:
     """Print where a job stands and its timeline, attempts set apart."""
     title = Text(f"{row.namespace}/{row.name}  ", style="bold")
-    title.append(row.phase or "New", style=PHASE_STYLES.get(row.phase, ""))
+    title.append(phase_shown(row) or "New", style=PHASE_STYLES.get(row.phase, ""))
     title.append(f"  attempts {row.attempt}, failed {row.failed}, succeeded {row.succeeded}")
     console.print(title)
     print_lines(lines, Printed())

@@ -1,6 +1,7 @@
 """Imported bundles in the database, kept apart from the log and read like its own jobs."""
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -122,6 +123,18 @@ class Imports:
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
             row = connection.execute(query).mappings().one_or_none()
         return None if row is None else ImportedJob(**row)
+
+    def latest(self, limit: int, namespace: str = "", cluster: str = "") -> Iterator[ImportedJob]:
+        """Yield the jobs that were imported last, of a namespace and a cluster if one is given."""
+        columns = imported_job.c
+        query = select(columns.stream_id).order_by(columns.imported_at.desc()).limit(limit)
+        for column, wanted in ((columns.namespace, namespace), (columns.cluster, cluster)):
+            query = query.where(column == wanted) if wanted else query
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            streams = connection.execute(query).scalars().all()
+        for stream in streams:  # one at a time: each has its whole bundle with it
+            if (found := self.kept(StreamId(stream))) is not None:
+                yield found
 
     def find(self, name: str, namespace: str = "") -> ImportedJob | None:
         """Return the imported job of a name or UID, that which was imported last."""

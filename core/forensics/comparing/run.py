@@ -97,16 +97,24 @@ def _manifest(events: Sequence[ReadEvent]) -> tuple[Manifest, int]:
 
 
 def _without_marks(manifest: Manifest) -> Manifest:
-    """Return a manifest without the labels and annotations that only tell objects apart."""
-    marked: dict[str, Json] = {
-        part: {
-            key: value
-            for key, value in child(manifest, part).items()
-            if not BY_KUBERNETES.match(key)
+    """Return a manifest without the labels and annotations that only tell objects apart.
+
+    An API server puts some into the selector and the template of a batch Job as well.
+    """
+    return {name: _unmarked(value, name) for name, value in manifest.items()}
+
+
+def _unmarked(value: Json, place: str) -> Json:
+    if isinstance(value, Mapping):
+        is_marked = place in ("labels", "annotations", "matchLabels")
+        return {
+            name: _unmarked(one, name)
+            for name, one in value.items()
+            if not (is_marked and BY_KUBERNETES.match(name))
         }
-        for part in ("labels", "annotations")
-    }
-    return {**manifest, **marked}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_unmarked(one, place) for one in value]
+    return value
 
 
 def _applied(events: Sequence[ReadEvent]) -> tuple[Manifest, int]:

@@ -4,7 +4,7 @@ Rules about failures look at signs and at nothing else, so they need not know wh
 kind of job, a clue came from.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from jobledger.core.catalogue import JobEvent
@@ -13,7 +13,7 @@ from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.evidence.evidence import PodEvidence
 from jobledger.core.jobs.evidence.pods import is_stuck
 from jobledger.core.jobs.history.signs import Clue, Source, exit_clue
-from jobledger.core.kinds import ROLES, clues
+from jobledger.core.kinds import clues
 from jobledger.core.values.instants import Instant
 from jobledger.core.values.tracebacks import blanked_frames
 
@@ -44,13 +44,14 @@ LOG_CHARACTERS_MAX = 2000
 """A longer line of a log is cut before rules look at it."""
 
 
-def signs(events: tuple[ReadEvent, ...], evidence: EvidenceReader) -> Iterator[Sign]:
-    """Yield every clue of a stream in order."""
+def signs(
+    events: tuple[ReadEvent, ...], evidence: EvidenceReader, begun: Mapping[int, int]
+) -> Iterator[Sign]:
+    """Yield every clue of events in order; `begun` is which of them begin an attempt, and which."""
     attempt = 0
     for read in events:
         event = read.event
-        if isinstance(event, ROLES.attempt_started):
-            attempt = event.attempt
+        attempt = begun.get(read.version, attempt)
         if isinstance(event, shared.EvidenceCaptured):
             yield from _of_evidence(event, read.version, evidence)
             continue

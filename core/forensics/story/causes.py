@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import cast
 
 from jobledger.core.catalogue import JobEvent
+from jobledger.core.forensics.begun import attempts_begun
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.forensics.failures.signs import Sign, signs
 from jobledger.core.forensics.story.attempts import facts
@@ -38,7 +39,7 @@ class ExplainedCauses:
         read = ReadEvent(
             version=version, occurred_at=event.at, recorded_at=event.at, actor="", event=event
         )
-        found = signs((read,), lambda _: None)
+        found = signs((read,), lambda _: None, {})
         return tuple(sign for sign in found if not (ended and sign.source is Source.LOSS))
 
     def cause(
@@ -63,9 +64,10 @@ def with_causes(job: JobFacts, events: Iterable[JobEvent]) -> JobFacts:
     """Return what a stream tells of its attempts, with the causes of those that failed."""
     causes, judged, current = ExplainedCauses(), dict[int, Judged](), 0
     found, ran, ended = defaultdict[int, list[object]](list), set[int](), set[int]()
-    for version, event in enumerate(events, 1):
-        if isinstance(event, ROLES.attempt_started):
-            current = event.attempt
+    all_events = tuple(events)
+    begun = attempts_begun(all_events)
+    for version, event in enumerate(all_events, 1):
+        current = begun.get(version, current)
         if isinstance(event, ROLES.attempt_ran):
             ran.add(event.attempt)
         whose = event.attempt if isinstance(event, shared.EvidenceCaptured) else current

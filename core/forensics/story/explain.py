@@ -7,6 +7,7 @@ Nothing is said that no event says. Which cause a failure has is told by rules t
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from jobledger.core.forensics.begun import attempts_begun
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.failures.signs import Sign, signs
 from jobledger.core.forensics.story.account import Account, Sentence
@@ -78,15 +79,14 @@ class _Account:
         self._name = f"{dossier.kind} {identity.namespace}/{identity.name}"
         self._events = events
         self._pods_stay = KINDS[dossier.kind].evidence.pods_stay
-        self._signs = tuple(signs(events, dossier.evidence))
-        self._last_attempt = 0
+        self._begun = attempts_begun([read.event for read in events])
+        self._signs = tuple(signs(events, dossier.evidence, self._begun))
+        self._last_attempt = max(self._begun.values(), default=0)
         self._ran: set[int] = set()
         self._judged: dict[int, Judged] = {}
         self._failed_at: dict[int, int] = {}
         self._diagnosed: dict[int, Diagnosis[Sign]] = {}
         for read in events:
-            if isinstance(read.event, ROLES.attempt_started):
-                self._last_attempt = read.event.attempt
             if isinstance(read.event, ROLES.attempt_ran):
                 self._ran.add(read.event.attempt)
             news = failure_news(read.event)
@@ -128,12 +128,13 @@ class _Account:
     def _failed(self, end: ReadEvent) -> Account:
         diagnosis = self._diagnosis(self._last_attempt)
         rule = diagnosis.rule
-        attempts = f"{self._last_attempt} attempts" if self._last_attempt != 1 else "1 attempt"
+        attempts = f" after {self._last_attempt} attempts" if self._last_attempt else ""
+        attempts = " after 1 attempt" if self._last_attempt == 1 else attempts
         quote = self._quote(diagnosis)
         signs = {sign.version for sign in diagnosis.signs}
         shown = {quote.version} if quote is not None else set()
         said = f": {_without_end(quote.text)}" if quote is not None else ""
-        text = f"{self._name} failed at {_at(end)} after {attempts}, because {rule.because}{said}."
+        text = f"{self._name} failed at {_at(end)}{attempts}, because {rule.because}{said}."
         first = Sentence(
             text=text,
             versions=(*sorted((signs | shown) - {end.version}), end.version),
@@ -313,13 +314,14 @@ class _Account:
         began: ReadEvent | None = None
         for read in self._events:
             event = read.event
-            if isinstance(event, ROLES.attempt_started):
+            if read.version in self._begun:
                 began = read
             elif began is not None and isinstance(event, ROLES.attempt_ended):
                 how = attempt_end_words(event)
                 took = span((read.occurred_at - began.occurred_at).total_seconds())
+                after = f" after {took}" if isinstance(began.event, ROLES.attempt_started) else ""
                 yield Sentence(
-                    text=f"Attempt {event.attempt} {how} after {took}{_why(event)}.",
+                    text=f"Attempt {event.attempt} {how}{after}{_why(event)}.",
                     versions=(began.version, read.version),
                 )
             elif began is not None and isinstance(event, ROLES.attempt_suspended):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from jobledger.core.forensics.begun import attempts_begun
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.forensics.story.account import Sentence
 from jobledger.core.forensics.story.quotes import QUOTE_MAX, LogEnd, Quote, how_it_ends
@@ -70,15 +71,17 @@ def _standing(events: Sequence[ReadEvent]) -> tuple[str, set[int]]:
     text = f"{phase or 'New'} since {rfc3339(since.occurred_at)}"
     if attempt:
         text += f", in attempt {attempt}"
-        text += f" since {rfc3339(began.occurred_at)}" if began is not since else ""
+        at = rfc3339(began.occurred_at)
+        text += f" since {at}" if at != rfc3339(since.occurred_at) else ""
     return text, {since.version, began.version}
 
 
 def last_seen(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
     """Yield what was seen last of each object of the current attempt, the latest first."""
     parts: dict[str, ReadEvent] = {}
+    begun = attempts_begun([read.event for read in events])
     for read in events:
-        if isinstance(read.event, ROLES.attempt_started):
+        if read.version in begun:
             parts = {}
         if part := part_of(read.event):
             parts[part] = read

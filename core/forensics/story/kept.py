@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from jobledger.core.forensics.begun import attempts_begun
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.forensics.story.account import Sentence
 from jobledger.core.forensics.story.quotes import QUOTE_MAX
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs.events import EvidenceCaptured, ObservationGapFound
 from jobledger.core.jobs.evidence.evidence import PodEvidence
-from jobledger.core.kinds import ROLES
 from jobledger.core.values.excerpts import gist
 from jobledger.core.values.instants import Instant
 
@@ -90,10 +90,11 @@ def not_known(events: Sequence[ReadEvent], attempt: int, *, pods_stay: bool) -> 
             looked at.
     """
     inside, is_kept = False, False
+    begun = attempts_begun([read.event for read in events])
     for read in events:
         event = read.event
-        if isinstance(event, ROLES.attempt_started):
-            inside, is_kept = event.attempt == attempt, False
+        if read.version in begun:
+            inside, is_kept = begun[read.version] == attempt, False
         if not inside:
             continue
         if isinstance(event, ObservationGapFound):

@@ -94,6 +94,17 @@ def head(image: str, **more: Json) -> Manifest:
     return {"spec": spec, "labels": {}, "annotations": {}}
 
 
+def labelled(uid: str) -> Manifest:
+    """Return a batch Job as its API server gives it back."""
+    labels: Json = {
+        "batch.kubernetes.io/controller-uid": uid,
+        "controller-uid": uid,
+        "job-name": uid,
+    }
+    pod: Json = {"metadata": {"labels": labels}, "spec": {"containers": []}}
+    return {"spec": {"selector": {"matchLabels": labels}, "template": pod}, "labels": labels}
+
+
 def jobset(name: str, image: str, memory: str) -> Manifest:
     """Return the JobSet of a TrainJob of this name."""
     label: Json = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
@@ -164,6 +175,13 @@ ROWS = (
         rule="labels that Kubernetes gives each object are no difference",
         here=retold(BATCH_FAILED, document={"labels": {"batch.kubernetes.io/controller-uid": "1"}}),
         there=retold(BATCH_DONE, document={"labels": {"batch.kubernetes.io/controller-uid": "2"}}),
+        facet="",
+        told=(),
+    ),
+    Row(
+        rule="nor are those that an API server puts into the template of a batch Job",
+        here=retold(BATCH_FAILED, document=labelled("1")),
+        there=retold(BATCH_DONE, document=labelled("2")),
         facet="",
         told=(),
     ),

@@ -1,0 +1,58 @@
+"""A job that was found in an attempt of another controller's is told of as of that attempt."""
+
+from msgspec.structs import replace
+
+from jobledger.core.forensics.story.account import Account
+from jobledger.core.forensics.story.explain import explain
+from jobledger.core.values.instants import rfc3339
+from tests.rules.forensics.corpus.cases import Capture, waiting
+from tests.rules.rayjob.test_recording import shown
+from tests.support.rayjob_builders import after, cluster
+from tests.support.rayjob_builders import named as ray_named
+from tests.support.recorded import dossier_of
+from tests.support.rows import Step
+
+FOUND = shown("Running", 30, job_status="RUNNING")
+FAILED = {"job_status": "FAILED", "reason": "AppFailed"}
+FIRST = shown("Retrying", 60, failed=1, message="KeyError: 'loss'", **FAILED)
+SECOND = shown("Running", 130, attempt=2, failed=1, job_status="RUNNING")
+LAST = shown("Failed", 160, attempt=2, failed=2, message="ValueError: no data", **FAILED)
+
+
+def told(*steps: Step) -> Account:
+    return explain(dossier_of(steps))
+
+
+def texts(account: Account) -> list[str]:
+    return [sentence.text for sentence in account.sentences]
+
+
+def test_the_attempt_in_which_it_was_found_is_counted_without_a_duration_nobody_knows() -> None:
+    account = told(FOUND, shown("Failed", 60, failed=1, message="KeyError: 'loss'", **FAILED))
+    assert " after 1 attempt, because" in texts(account)[0]
+    assert "Attempt 1 failed: AppFailed (KeyError: 'loss')." in texts(account)
+
+
+def test_signs_of_the_attempt_in_which_it_was_found_are_none_of_the_next() -> None:
+    account = told(FOUND, FIRST, SECOND, LAST)
+    first, second = texts(account)[:2]
+    assert " after 2 attempts, because" in first
+    assert "ValueError: no data" in first
+    assert second.startswith(f"The first sign was at {rfc3339(after(160))}")
+
+
+def test_why_its_pods_wait_is_told_while_they_do() -> None:
+    capture = Capture(pods=(waiting("train-head", "ImagePullBackOff", "manifest unknown"),))
+    looked = ray_named(replace(capture.seen(40), occasion="waiting/1"))
+    account = told(shown("Initializing", 10), cluster("", 11), looked)
+    assert account.failure_class == "image-pull"
+    assert texts(account)[1].startswith("It waits for container ray of Pod train-head, as seen at ")
+
+
+def test_what_was_known_before_it_was_found_is_not_told_as_seen_last() -> None:
+    assert not any("manifest generation" in text for text in texts(told(FOUND)))
+
+
+def test_of_a_job_that_was_found_failed_no_attempt_is_counted() -> None:
+    account = told(shown("Failed", 60, bare=True, **FAILED))
+    assert " attempt" not in texts(account)[0]
