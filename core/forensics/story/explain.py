@@ -24,6 +24,8 @@ from jobledger.core.forensics.story.kept import not_known
 from jobledger.core.forensics.story.quotes import (
     QUOTE_MAX,
     Quote,
+    digest_of,
+    digests_of,
     how_it_ends,
     log_ends,
     loss_words,
@@ -138,7 +140,7 @@ class _Account:
         first = Sentence(
             text=text,
             versions=(*sorted((signs | shown) - {end.version}), end.version),
-            evidence=tuple(sorted({*_digests(diagnosis.signs), *_digest_of(quote)})),
+            evidence=tuple(sorted({*digests_of(diagnosis.signs), *digest_of(quote)})),
         )
         return Account(
             outcome="failed",
@@ -194,6 +196,7 @@ class _Account:
 
     def _deleted(self, gone: ReadEvent) -> Account:
         ends = log_ends(self._events, self._signs, self._last_attempt)
+        kept, _ = pods_waiting(self._events, self._last_attempt)
         return Account(
             outcome="deleted",
             failure_class="",
@@ -201,6 +204,7 @@ class _Account:
             advice="",
             sentences=(
                 stood_when_deleted(self._name, self._events, gone),
+                *self._waited(kept, "waited"),
                 *how_it_ends(most_telling(ends, ())),
                 *self._attempts(),
                 *self._not_known(self._last_attempt),
@@ -225,7 +229,7 @@ class _Account:
             of_pods = diagnose([sign for sign in stuck if sign.version == kept], ran=False)
             if of_pods.signs or not is_told:
                 diagnosis, is_told = of_pods, bool(of_pods.signs)
-        waited = waited_for(self._events[kept - 1], self._quote(diagnosis)) if kept else None
+        waited = tuple(self._waited(kept, "waits"))
         told = diagnosis.rule if is_told else None
         ends = log_ends(self._events, self._signs, self._last_attempt)
         return Account(
@@ -235,7 +239,7 @@ class _Account:
             advice=told.advice if told is not None else "",
             sentences=(
                 standing_now(self._name, self._events),
-                *((waited,) if waited is not None else ()),
+                *waited,
                 *waits,
                 *seen,
                 *(self._first_sign(diagnosis, quotes=True) if told and not waited else ()),
@@ -246,6 +250,12 @@ class _Account:
                 *self._not_known(self._last_attempt),
             ),
         )
+
+    def _waited(self, kept: int, verb: str) -> Iterator[Sentence]:
+        """Yield which Pod is or was waited for, as the event says that tells of Pods in trouble."""
+        of_pods = diagnose([sign for sign in self._signs if sign.version == kept], ran=False)
+        told = waited_for(self._events[kept - 1], self._quote(of_pods), verb) if kept else None
+        yield from () if told is None else (told,)
 
     def _lacking(self, seen: Iterable[Sentence]) -> list[Sign]:
         """Return what the objects of an attempt lack that has not begun to run, as seen last."""
@@ -296,11 +306,11 @@ class _Account:
         quote = self._quote(diagnosis)
         if quote is None:
             said = f": {loss_words(sign)}" if sign.source is Source.LOSS else ""
-            version, whose, digests = sign.version, "", _digests((sign,))
+            version, whose, digests = sign.version, "", digests_of((sign,))
             came_at = sign.came_at
         else:
             said = f": {_without_end(quote.text)}" if quotes else ""
-            version, whose, digests = quote.version, quote.where, _digest_of(quote)
+            version, whose, digests = quote.version, quote.where, digest_of(quote)
             came_at = quote.came_at
         where = f" ({whose})" if whose else ""
         seen = replace(sign, version=version, came_at=came_at)
@@ -379,14 +389,6 @@ def _why(event: EndEvent) -> str:
 
 def _without_end(text: str) -> str:
     return text.rstrip(".: ")
-
-
-def _digest_of(quote: Quote | None) -> tuple[str, ...]:
-    return (quote.digest,) if quote is not None and quote.digest else ()
-
-
-def _digests(found: Iterable[Sign]) -> tuple[str, ...]:
-    return tuple(sorted({sign.digest for sign in found if sign.digest}))
 
 
 def _at(read: ReadEvent) -> str:

@@ -109,12 +109,13 @@ def pods_waiting(events: Sequence[ReadEvent], attempt: int) -> tuple[int, set[in
     return kept, looks - {kept}
 
 
-def waited_for(read: ReadEvent, quote: Quote | None) -> Sentence | None:
+def waited_for(read: ReadEvent, quote: Quote | None, verb: str) -> Sentence | None:
     """Return which Pod is waited for, since when and why; None if what is quoted is another.
 
     Args:
         read: the event that tells of Pods in trouble.
         quote: what is quoted of it.
+        verb: waits, or waited.
     """
     assert isinstance(read.event, shared.EvidenceCaptured)
     pods = [pod for pod in read.event.pods if trouble(pod)]
@@ -128,8 +129,9 @@ def waited_for(read: ReadEvent, quote: Quote | None) -> Sentence | None:
     seen = f", as seen at {rfc3339(read.occurred_at)}"
     since = f" since {rfc3339(pod.waits_since)}" if pod.waits_since is not None else seen
     others = sum(_waits(one) for one in pods) - 1
-    more = f" So do {others} more." if others > 1 else " So does 1 more." if others else ""
-    text = f"It waits for {what}{since}: {quote.text.rstrip('.')}.{more}"
+    does = ("does", "do") if verb == "waits" else ("did", "did")
+    more = f" So {does[others > 1]} {others} more." if others else ""
+    text = f"It {verb} for {what}{since}: {quote.text.rstrip('.')}.{more}"
     return Sentence(text=text, versions=(read.version,))
 
 

@@ -65,6 +65,16 @@ _WHERE = {
 """How a source is named where its own name does not do; empty: the sign says enough."""
 
 
+def digest_of(quote: Quote | None) -> tuple[str, ...]:
+    """Return the log in which a quote stands; nothing, if it stands in an event."""
+    return (quote.digest,) if quote is not None and quote.digest else ()
+
+
+def digests_of(found: Iterable[Sign]) -> tuple[str, ...]:
+    """Return the logs in which signs stand."""
+    return tuple(sorted({sign.digest for sign in found if sign.digest}))
+
+
 def loss_words(sign: Sign) -> str:
     """Return what was lost, in words."""
     return f"the {_LOST.get(sign.text, sign.text)} was gone"

@@ -1,5 +1,7 @@
 """A job that was found in an attempt of another controller's is told of as of that attempt."""
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from jobledger.core.forensics.story.account import Account
@@ -13,7 +15,7 @@ from tests.support.recorded import dossier_of
 from tests.support.rows import Step
 
 FOUND = shown("Running", 30, job_status="RUNNING")
-FAILED = {"job_status": "FAILED", "reason": "AppFailed"}
+FAILED: dict[str, Any] = {"job_status": "FAILED", "reason": "AppFailed"}
 FIRST = shown("Retrying", 60, failed=1, message="KeyError: 'loss'", **FAILED)
 SECOND = shown("Running", 130, attempt=2, failed=1, job_status="RUNNING")
 LAST = shown("Failed", 160, attempt=2, failed=2, message="ValueError: no data", **FAILED)

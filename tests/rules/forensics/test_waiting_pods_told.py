@@ -15,7 +15,7 @@ from jobledger.core.values.instants import rfc3339
 from tests.rules.forensics.corpus.cases import Capture, ended, pod, waiting, warning
 from tests.support import rayjob_stories as stories
 from tests.support.batch_lives import recorded_job
-from tests.support.batchjobs import Step, after, created, failed_end, job, manifest
+from tests.support.batchjobs import Step, after, created, failed_end, job, manifest, manifest_gone
 from tests.support.rayjob_builders import cluster, poll
 from tests.support.rayjob_builders import named as ray_named
 from tests.support.recorded import dossier_of, stored
@@ -94,6 +94,13 @@ def test_which_pod_is_waited_for_and_since_when_is_the_second_sentence(
     account = told(kept(capture))
     assert account.sentences[1].text == sentence
     assert not any("The first sign" in one.text for one in account.sentences)
+
+
+def test_what_a_job_waited_for_that_is_deleted_is_told() -> None:
+    capture = Capture(pods=(WAITS, replace(WAITS, name="etl-y")))
+    account = told(kept(capture), manifest_gone())
+    assert account.outcome == "deleted"
+    assert account.sentences[1].text == f"{PULLS.replace('waits', 'waited')} So did 1 more."
 
 
 def test_a_pod_that_fails_and_is_put_in_place_again_is_not_waited_for() -> None:
