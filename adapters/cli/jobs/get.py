@@ -112,10 +112,7 @@ def get(
                 open_only=open_only,
                 kept_only=kept_only,
             )
-            rows = list(opened.history.jobs(wanted, limit))
-            rows += _imported(opened, wanted, limit - len(rows), {row.uid for row in rows})
-            if not rows:
-                _tell_none(is_narrowed=wanted != JobFilter())
+            rows = _like(opened, wanted, limit)
         held = {one.row.stream_id: one for one in held_of(opened, rows)}
         far = standings(opened.history, rows, SystemClock().now())
     columns = (*COLUMNS, "progress") if far else COLUMNS
@@ -126,6 +123,15 @@ def get(
             console.print(marked("held", "yellow", f" {name}: {one.signs}"), soft_wrap=True)
             console.print(f"     -> {one.remedy}", style="dim", soft_wrap=True)
         suggest_explain(rows)
+
+
+def _like(opened: Ledger, wanted: JobFilter, limit: int) -> list[JobRow]:
+    """Return the jobs like that, the ledger's own first; say so if there is none."""
+    rows = list(opened.history.jobs(wanted, limit))
+    rows += _imported(opened, wanted, limit - len(rows), {row.uid for row in rows})
+    if not rows:
+        _tell_none(is_narrowed=wanted != JobFilter())
+    return rows
 
 
 def _imported(opened: Ledger, wanted: JobFilter, limit: int, own: Collection[str]) -> list[JobRow]:

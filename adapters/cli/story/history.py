@@ -91,9 +91,6 @@ def history(
         with ledger(settings) as opened:
             found = from_ledger(opened, job, namespace, cluster)
             _follow(opened, found, output, everything=everything)
-            if found.origin != IN_THE_LEDGER:
-                told = f"{found.origin} from another ledger: nothing more comes here"
-                errors.print(Text(told), soft_wrap=True)
         return
     with dossier(settings, job, namespace, cluster) as found:
         if at:
@@ -179,7 +176,11 @@ def _follow(opened: Ledger, found: Dossier, output: Output, *, everything: bool)
                 else:
                     print_json_lines(_documents(lines, events))
                 view, _ = advance(view, (event for _, event in read))
-            if view.job is None or not view.job.open or found.origin != IN_THE_LEDGER:
+            is_copy = found.origin != IN_THE_LEDGER
+            if is_copy:
+                told = f"{found.origin} from another ledger: nothing more comes here"
+                errors.print(Text(told), soft_wrap=True)
+            if view.job is None or not view.job.open or is_copy:
                 suggest_explain([view.job])
                 return
             time.sleep(FOLLOW_SECONDS)
