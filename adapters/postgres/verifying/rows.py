@@ -32,8 +32,10 @@ _TRAILER = 2
 _TO_1970 = 946_684_800_000_000
 """Microseconds from 1970 to 2000, where Postgres begins to count."""
 
-_LENGTH = struct.Struct(">i").unpack_from
-_TIMES = struct.Struct(">qq").pack
+_NUMBER = struct.Struct(">i").unpack_from
+_PLACE = struct.Struct(">q").unpack_from
+_TIMES = struct.Struct(">QQ").pack
+_64_BITS = (1 << 64) - 1
 _HEADER = 19
 """Bytes before the first row of a COPY in binary form: signature, flags, no extension."""
 
@@ -102,7 +104,8 @@ def _walk(copy: psycopg.Copy, counted: Counted, first: int) -> Iterator[Suspect]
     stream, version, position, previous = b"", 0, 0, GENESIS
     partial = first > 1
     sha256 = hashlib.sha256
-    unpack, length, times = _FIXED.unpack_from, _LENGTH, _TIMES
+    unpack, times = _FIXED.unpack_from, _TIMES
+    number_of, place_of = _NUMBER, _PLACE
     is_first = True
     for block in copy:
         row = bytes(block)
@@ -113,8 +116,8 @@ def _walk(copy: psycopg.Copy, counted: Counted, first: int) -> Iterator[Suspect]
         counted.events += 1
         if not counted.events % TELL_EVENTS:
             counted.told(counted.events)
-        found = unpack(row)
-        here, number, place = found[4], int.from_bytes(found[6]), int.from_bytes(found[2])
+        found = unpack(row.ljust(_FIXED.size))  # shorter only if hashes are too short
+        here, number, place = found[4], number_of(found[6])[0], place_of(found[2])[0]
         if here != stream:
             counted.streams += 1
             stream, version, position, previous = here, 0, 0, GENESIS
@@ -125,8 +128,8 @@ def _walk(copy: psycopg.Copy, counted: Counted, first: int) -> Iterator[Suspect]
             version, position, previous = number, place, b""
             continue
         at = _FIXED.size
-        type_end = at + 4 + length(row, at)[0]
-        actor_end = type_end + 4 + length(row, type_end)[0]
+        type_end = at + 4 + number_of(row, at)[0]
+        actor_end = type_end + 4 + number_of(row, type_end)[0]
         data = row[actor_end + 4 :]
         chain = found[24]
         right = number == version + 1 and place > position
@@ -139,7 +142,7 @@ def _walk(copy: psycopg.Copy, counted: Counted, first: int) -> Iterator[Suspect]
                     found[8],
                     row[at:type_end],
                     found[10],
-                    times(found[12] + _TO_1970, found[14] + _TO_1970),
+                    times((found[12] + _TO_1970) & _64_BITS, (found[14] + _TO_1970) & _64_BITS),
                     row[type_end:actor_end],
                     found[16],
                     found[18],
@@ -157,11 +160,11 @@ def _is_payload(data: bytes, digest: bytes) -> bool:
     """Return whether a payload has its hash; what the quick encoder writes otherwise is redone."""
     try:
         document = _decode(data)
-    except msgspec.DecodeError:  # jsonb holds numbers that are out of its range
+        if hashlib.sha256(_encode(document)).digest() == digest:
+            return True
+        return data_sha(document) == digest
+    except (msgspec.DecodeError, RecursionError):  # numbers out of its range, endless nesting
         return False
-    if hashlib.sha256(_encode(document)).digest() == digest:
-        return True
-    return data_sha(document) == digest
 
 
 def split(streams: Sequence[UUID], parts: int) -> list[tuple[UUID, UUID]]:

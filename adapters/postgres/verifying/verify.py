@@ -24,8 +24,8 @@ from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.schema.stored_events import EVENTS, stored_events
 from jobledger.adapters.postgres.schema.tables import event, log_head
 from jobledger.adapters.postgres.verifying.rows import Counted, Range, Suspect, split, suspects
+from jobledger.core.forensics.foreign import NOT_ONE_OF_OURS, said
 from jobledger.core.log.chain import GENESIS, data_sha, link
-from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.values.ids import StreamId
 
 PROCESS_EVENTS = 100_000
@@ -79,6 +79,8 @@ _HEADS = text("""
 class FaultKind(StrEnum):
     """What can be wrong; the first of each kind is reported."""
 
+    UNREADABLE = "unreadable"
+    """A value of the row is beyond all that an event can hold; its hashes are not judged."""
     PAYLOAD = "payload"
     LINK = "link"
     VERSION = "version"
@@ -320,37 +322,43 @@ def _silent(_: int) -> None:
 
 def _judge(connection: Connection, suspect: Suspect) -> Iterator[Fault]:
     """Yield what is wrong with a row, by the rules of `core.log.chain`."""
-    query = (
-        EVENTS.where(event.c.stream_id == suspect.stream, event.c.version <= suspect.version)
+    here = event.c.stream_id == suspect.stream
+    before = connection.execute(
+        select(event.c.version, event.c.chain, event.c.position)
+        .where(here, event.c.version < suspect.version)
         .order_by(event.c.version.desc())
-        .limit(2)
-    )
-    stored, *rest = stored_events(connection, query)
-    before = rest[0] if rest else None
-    record = stored.record
-    last_version, last_chain = (
-        (before.record.version, before.record.chain) if before else (0, GENESIS)
-    )
-    if record.version != last_version + 1:
-        what = f"version {record.version} follows version {last_version}"
-        yield _fault(FaultKind.VERSION, stored, what)
-    elif link(last_chain, record) != record.chain:
-        yield _fault(FaultKind.LINK, stored, "the link does not continue the chain")
-    if data_sha(record.data) != record.data_sha:
+        .limit(1)
+    ).one_or_none()
+    last_version, last_chain = (before.version, before.chain) if before else (0, GENESIS)
+    follows = suspect.version == last_version + 1
+    if not follows:
+        what = f"version {suspect.version} follows version {last_version}"
+        yield _fault(FaultKind.VERSION, suspect, what)
+    itself = EVENTS.where(here, event.c.version == suspect.version)
+    try:
+        (record,) = (stored.record for stored in stored_events(connection, itself))
+        is_linked = not follows or link(last_chain, record) == record.chain
+        is_payload = data_sha(record.data) == record.data_sha
+    except (psycopg.DataError, *NOT_ONE_OF_OURS) as error:
+        what = str(error) if isinstance(error, psycopg.DataError) else said(error)
+        yield _fault(FaultKind.UNREADABLE, suspect, f"a value is none that was written: {what}")
+        is_linked = is_payload = True
+    if not is_linked:
+        yield _fault(FaultKind.LINK, suspect, "the link does not continue the chain")
+    if not is_payload:
         what = "the payload does not have the recorded hash"
-        yield _fault(FaultKind.PAYLOAD, stored, what)
-    if before and stored.position <= before.position:
+        yield _fault(FaultKind.PAYLOAD, suspect, what)
+    if before and suspect.position <= before.position:
         what = f"its position is not after {before.position}, where its predecessor is"
-        yield _fault(FaultKind.ORDER, stored, what)
+        yield _fault(FaultKind.ORDER, suspect, what)
 
 
-def _fault(kind: FaultKind, stored: StoredEvent, what: str) -> Fault:
-    record = stored.record
+def _fault(kind: FaultKind, suspect: Suspect, what: str) -> Fault:
     return Fault(
         kind=kind,
-        position=stored.position,
-        stream_id=record.stream_id,
-        version=record.version,
+        position=suspect.position,
+        stream_id=StreamId(suspect.stream),
+        version=suspect.version,
         what=what,
     )
 

@@ -150,6 +150,52 @@ def test_a_change_of_any_column_is_found(
     assert found in kinds(filled)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "occurred_at = 'infinity'",
+        "recorded_at = '-infinity'",
+        "occurred_at = '0044-03-15 BC'",
+        "recorded_at = '294000-01-01'",
+        "data = (repeat('[', 3000) || repeat(']', 3000))::jsonb",
+    ],
+)
+def test_a_value_that_no_event_can_have_hides_no_other_fault(
+    filled: Engine, ledger_url: str, change: str
+) -> None:
+    tamper(ledger_url, "UPDATE event SET " + change + " WHERE stream_id = %s AND version = 2", ONE)
+    tamper(ledger_url, "UPDATE event SET actor = 'x' WHERE stream_id = %s AND version = 3", ONE)
+    unread, other = checked(filled).faults
+    assert (unread.kind, unread.stream_id, unread.version) == (FaultKind.UNREADABLE, ONE, 2)
+    assert "a value is none that was written: " in unread.what
+    assert (other.kind, other.stream_id, other.version) == (FaultKind.LINK, ONE, 3)
+
+
+def test_hashes_that_are_too_short_are_found(filled: Engine, ledger_url: str) -> None:
+    tamper(
+        ledger_url,
+        "UPDATE event SET data_sha = '', chain = '', data = '1', actor = 'x', type = 'x' "
+        "WHERE stream_id = %s AND version = 2",
+        ONE,
+    )
+    assert {FaultKind.LINK, FaultKind.PAYLOAD} <= kinds(filled)
+
+
+@pytest.mark.parametrize("version", [-1, -(2**31)])
+def test_a_version_below_none_is_named_as_it_is(
+    filled: Engine, ledger_url: str, version: int
+) -> None:
+    tamper(
+        ledger_url,
+        "UPDATE event SET version = %s WHERE stream_id = %s AND version = 2",
+        version,
+        ONE,
+    )
+    fault = checked(filled).fault
+    assert fault is not None
+    assert (fault.kind, fault.version) == (FaultKind.VERSION, version)
+
+
 def test_every_column_is_among_those_changes(filled: Engine) -> None:
     marks = test_a_change_of_any_column_is_found.pytestmark  # type: ignore[attr-defined]  # pytest puts it there
     changed = {change.split()[0] for change, _ in marks[0].args[1]}
