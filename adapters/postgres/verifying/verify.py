@@ -252,7 +252,7 @@ class _Walk:
             what = f"position {row['position']} follows position {row['before']}"
             self._add(_in_no_stream(FaultKind.POSITION, row["before"] + 1, what))
         head: int = self._one(select(log_head.c.position))[0]
-        upto = min(head, extent.last)
+        upto = min(head, extent.last, _LAST - 1)  # a range ends one after its last
         expected = max(0, upto - extent.first + 1)
         if expected:
             inside = {"first": extent.first, "last": upto}

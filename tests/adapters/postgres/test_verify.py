@@ -257,7 +257,7 @@ def test_a_changed_head_is_found(filled: Engine, ledger_url: str, change: str) -
     assert kinds(filled) == {FaultKind.HEAD}
 
 
-@pytest.mark.parametrize("position", [11, 13])
+@pytest.mark.parametrize("position", [11, 13, 2**63 - 1])
 def test_a_changed_end_of_the_log_is_found(filled: Engine, ledger_url: str, position: int) -> None:
     tamper(ledger_url, "UPDATE log_head SET position = %s", position)
     assert kinds(filled) == {FaultKind.LOG_HEAD}
