@@ -6,12 +6,26 @@ Read from the environment (`JOBLEDGER_…`) and from flags.
 import os
 import socket
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import AliasChoices, Field, SecretStr
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from jobledger.core.projections.reporting.user_labels import USER_LABELS
+from jobledger.core.values.delays import SECONDS_MAX
+
+Name = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(ge=1, le=1000)]
+"""Of threads. None would do nothing, and say nothing."""
+Pause = Annotated[int, Field(ge=0, le=SECONDS_MAX)]
+Patience = Annotated[int, Field(ge=1, le=SECONDS_MAX)]
+"""Seconds after which something has failed: none would fail what is well."""
+Moment = Annotated[float, Field(gt=0, le=3600)]
+"""Seconds between two looks: none would leave no pause at all."""
+LogLevel = Annotated[
+    Literal["debug", "info", "warning", "error"],
+    BeforeValidator(lambda said: said.lower() if isinstance(said, str) else said),
+]
 
 OF_THE_SYSTEM = Path("/var/lib/jobledger")
 """Where root's data are, and those of a user without a home (who has to be let in there)."""
@@ -55,7 +69,7 @@ class Settings(BaseSettings):
 
     All replicas need the same. Without it, a file in data_dir holds one.
     """
-    cluster: str = "default"
+    cluster: Name = "default"
     """What the ledger calls this Kubernetes cluster.
 
     It is part of every job's identity: never change it.
@@ -113,26 +127,26 @@ class Settings(BaseSettings):
     """
     trainer_status_authority: str = "jobledger/jobledger-trainer-status-ca"
     """Namespace and name of the ConfigMap that says by whom that server's certificate is signed."""
-    replica: str = Field(default_factory=socket.gethostname)
+    replica: Name = Field(default_factory=socket.gethostname)
     """Name of this replica. Replicas that are to work beside each other need different ones.
 
     A later run under the same name takes over from an earlier one at once.
     """
-    lease_seconds: float = 15.0
+    lease_seconds: Moment = 15.0
     """How long a lease lasts; a replica that dies is replaced after at most this long.
 
     It is renewed, and the list of replicas read, five times as often; one that does not hear the
     API server for four tenths of it, while others do, gives its shards up.
     """
-    poll_interval_seconds: float = 3.0
+    poll_interval_seconds: Moment = 3.0
     """Pause between two questions to a Ray head about the same job. Upstream: 3."""
-    log_streams_max: int = 2000
+    log_streams_max: int = Field(default=2000, ge=0)
     """Running jobs without a submitter whose logs are followed, so that their ends are noticed at
     once; others are asked about more often. At most a quarter of the files that may be open.
     """
-    ray_timeout_seconds: float = 2.0
+    ray_timeout_seconds: Moment = 2.0
     """Longest time one question to a Ray head may take. Upstream: 2."""
-    status_check_timeout_seconds: int = Field(
+    status_check_timeout_seconds: Patience = Field(
         default=300,
         validation_alias=AliasChoices(
             "JOBLEDGER_STATUS_CHECK_TIMEOUT_SECONDS",
@@ -141,7 +155,7 @@ class Settings(BaseSettings):
         ),
     )
     """How long a head may leave every question unanswered before the attempt has failed."""
-    transition_grace_seconds: int = Field(
+    transition_grace_seconds: Pause = Field(
         default=300,
         validation_alias=AliasChoices(
             "JOBLEDGER_TRANSITION_GRACE_SECONDS",
@@ -150,20 +164,20 @@ class Settings(BaseSettings):
         ),
     )
     """From the end of the Ray job until the job is concluded without its submitter."""
-    submitter_finished_timeout_seconds: int = 30
+    submitter_finished_timeout_seconds: Pause = 30
     """From the end of the submitter until the Ray job must have ended."""
-    retry_delay_seconds: int = 0
+    retry_delay_seconds: Pause = 0
     """Pause before the first retry; doubles with each. 0: at once, as upstream."""
-    retry_delay_max_seconds: int = 3600
+    retry_delay_max_seconds: Pause = 3600
     """Longest pause before a retry."""
-    evidence_timeout_seconds: int = 10
+    evidence_timeout_seconds: Pause = 10
     """How long a failure waits for a look at its Pods, where a job's retry policy needs one."""
     job_events_per_hour: int = Field(default=6000, ge=100)
     """How many events a job may have in an hour before it is slowed; half of them at once.
 
     What is seen of a slowed job waits, the latest look at each thing counts. It is never cut off.
     """
-    effect_retry_seconds: int = 10
+    effect_retry_seconds: Patience = 10
     """Pause before a request that the API server refused is tried again.
 
     It doubles with every refusal, up to five minutes.
@@ -203,15 +217,15 @@ class Settings(BaseSettings):
         ),
     )
     """Whether shutdownAfterJobFinishes deletes the RayJob itself, and not only its RayCluster."""
-    workers: int = 8
+    workers: Count = 8
     """Threads that carry out effects and write statuses; a namespace alone has three quarters."""
-    pollers: int = 8
+    pollers: Count = 8
     """Threads that ask Ray heads."""
     host: str = "127.0.0.1"
     """Address for /healthz, /readyz and /metrics."""
     port: int = Field(default=8080, ge=0, le=65535)
     """Port for /healthz, /readyz and /metrics; 0: any free one."""
-    evidence_seconds: float = 3.0
+    evidence_seconds: float = Field(default=3.0, ge=0, le=3600)
     """How long capturing evidence may take, before a deletion and after a failure; 0: none is."""
     api_token_file: Path | None = None
     """File with the bearer token that readers of the JSON API must send.
@@ -230,7 +244,7 @@ class Settings(BaseSettings):
 
     After a change: `jobledger rebuild --reports`.
     """
-    seal_every_seconds: int = 3600
+    seal_every_seconds: Pause = 3600
     """Pause between two seals of what is new in the log; 0: `jobledger run` makes none."""
     seals_dir: Path | None = None
     """Directory in which every seal is kept as a file too. Empty: only in the database."""
@@ -238,7 +252,7 @@ class Settings(BaseSettings):
     """Private key (PEM, Ed25519) that seals are signed with. Empty: they are not signed."""
     log_format: Literal["console", "json"] = "console"
     """Form of the log lines."""
-    log_level: str = "info"
+    log_level: LogLevel = "info"
     """Least important lines that are written: debug, info, warning, error."""
 
     def __repr__(self) -> str:
