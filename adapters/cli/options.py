@@ -63,6 +63,8 @@ ReadyFile = Annotated[
     typer.Option("--ready-file", help="File to write the address into once it is served."),
 ]
 LogFormat = Annotated[str, typer.Option("--log-format", help="console or json.")]
+PROCESSES_MAX = 256
+"""Of every --processes."""
 LIMIT_MAX = 1_000_000_000
 """Of every --limit: more rows than any ledger has jobs, and a number that Postgres can count to."""
 

@@ -85,7 +85,7 @@ def make_keys(path: Path) -> str:
 
 def public_path(path: Path) -> Path:
     """Return where the public key of a private key is kept."""
-    return path.with_name(path.name + PUBLIC_SUFFIX)
+    return Path(f"{path}{PUBLIC_SUFFIX}")
 
 
 def signer(path: Path) -> SealSigner:

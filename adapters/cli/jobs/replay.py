@@ -12,6 +12,7 @@ from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.dossiers import dossier, is_file
 from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.options import (
+    PROCESSES_MAX,
     ClusterOption,
     DatabaseUrl,
     DataDir,
@@ -43,7 +44,11 @@ def replay(
     cluster: ClusterOption = "",
     processes: Annotated[
         int | None,
-        typer.Option(help="Processes that share many jobs. Without it: one per CPU.", min=1),
+        typer.Option(
+            help="Processes that share many jobs. Without it: one per CPU.",
+            min=1,
+            max=PROCESSES_MAX,
+        ),
     ] = None,
     output: OutputOption = Output.TABLE,
     database_url: DatabaseUrl = "",

@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 from jobledger.adapters.cli.files.job_names import complete_job
+from jobledger.adapters.cli.options import LIMIT_MAX
 from jobledger.core.jobs.retries.options import Growth
+from jobledger.core.values.delays import SECONDS_MAX
 
 
 class Cluster(StrEnum):
@@ -24,9 +26,15 @@ Job = Annotated[
 ]
 Since = Annotated[str, typer.Option(help="Jobs created from then on: a date, a time, or 14d.")]
 Until = Annotated[str, typer.Option(help="Jobs created before then.")]
-BackoffLimit = Annotated[int | None, typer.Option(help="Another backoffLimit.", min=0)]
-RetryDelay = Annotated[int | None, typer.Option(help="Seconds before the first retry.", min=0)]
-RetryDelayMax = Annotated[int | None, typer.Option(help="Longest pause in seconds.", min=0)]
+BackoffLimit = Annotated[
+    int | None, typer.Option(help="Another backoffLimit.", min=0, max=LIMIT_MAX)
+]
+RetryDelay = Annotated[
+    int | None, typer.Option(help="Seconds before the first retry.", min=0, max=SECONDS_MAX)
+]
+RetryDelayMax = Annotated[
+    int | None, typer.Option(help="Longest pause in seconds.", min=0, max=SECONDS_MAX)
+]
 PauseGrowth = Annotated[Growth | None, typer.Option(help="How the pause grows.")]
 Retry = Annotated[
     list[str] | None,
@@ -35,16 +43,21 @@ Retry = Annotated[
         "preemption=uncounted, application:2=never. Repeat it for several."
     ),
 ]
-UncountedMax = Annotated[int | None, typer.Option(help="Retries that may go uncounted.", min=0)]
+UncountedMax = Annotated[
+    int | None, typer.Option(help="Retries that may go uncounted.", min=0, max=LIMIT_MAX)
+]
 ActiveDeadline = Annotated[
-    int | None, typer.Option(help="Another activeDeadlineSeconds; 0: none.", min=0)
+    int | None, typer.Option(help="Another activeDeadlineSeconds; 0: none.", min=0, max=SECONDS_MAX)
 ]
 PreRunningDeadline = Annotated[
-    int | None, typer.Option(help="Another preRunningDeadlineSeconds; 0: none.", min=0)
+    int | None,
+    typer.Option(help="Another preRunningDeadlineSeconds; 0: none.", min=0, max=SECONDS_MAX),
 ]
 JobDeadline = Annotated[
     int | None,
-    typer.Option(help="Another deadline in seconds over all attempts; 0: none.", min=0),
+    typer.Option(
+        help="Another deadline in seconds over all attempts; 0: none.", min=0, max=SECONDS_MAX
+    ),
 ]
 RetryOn = Annotated[
     Cluster | None,
@@ -52,7 +65,11 @@ RetryOn = Annotated[
 ]
 Ttl = Annotated[
     int | None,
-    typer.Option(help="Shutdown, with this ttlSecondsAfterFinished; -1: no shutdown.", min=-1),
+    typer.Option(
+        help="Shutdown, with this ttlSecondsAfterFinished; -1: no shutdown.",
+        min=-1,
+        max=SECONDS_MAX,
+    ),
 ]
 Estimate = Annotated[
     bool,

@@ -10,7 +10,13 @@ from msgspec.structs import asdict
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.finding import named
 from jobledger.adapters.cli.ledger.seal import SealsDir
-from jobledger.adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
+from jobledger.adapters.cli.options import (
+    LIMIT_MAX,
+    DatabaseUrl,
+    DataDir,
+    OutputOption,
+    settings_from,
+)
 from jobledger.adapters.cli.output import Output, console, marked, show
 from jobledger.adapters.cli.periods import instant
 from jobledger.adapters.cli.progressing import progressing
@@ -47,7 +53,7 @@ def create(
         str, typer.Option(help="The same for jobs that failed. Without it: as the others.")
     ] = "",
     limit: Annotated[
-        int | None, typer.Option(help="At most so many jobs, the oldest.", min=1)
+        int | None, typer.Option(help="At most so many jobs, the oldest.", min=1, max=LIMIT_MAX)
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would go; change nothing.")

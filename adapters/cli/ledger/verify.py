@@ -12,7 +12,13 @@ from rich.progress import Progress
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.ledger.seal import SealsDir
-from jobledger.adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
+from jobledger.adapters.cli.options import (
+    PROCESSES_MAX,
+    DatabaseUrl,
+    DataDir,
+    OutputOption,
+    settings_from,
+)
 from jobledger.adapters.cli.output import Output, console, marked, show
 from jobledger.adapters.cli.progressing import progressing
 from jobledger.adapters.forensics.archived_log import ArchivedLog
@@ -27,9 +33,12 @@ from jobledger.core.forensics.seals.sealing import SealFault
 
 
 def verify(
-    first: Annotated[int, typer.Option("--from", help="First position.", min=1)] = WHOLE.first,
+    first: Annotated[
+        int, typer.Option("--from", help="First position.", min=1, max=WHOLE.last)
+    ] = WHOLE.first,
     last: Annotated[
-        int | None, typer.Option("--to", help="Last position. Without it: the end.", min=1)
+        int | None,
+        typer.Option("--to", help="Last position. Without it: the end.", min=1, max=WHOLE.last),
     ] = None,
     seals: SealsDir = None,
     key: Annotated[
@@ -46,7 +55,11 @@ def verify(
     ] = None,
     processes: Annotated[
         int | None,
-        typer.Option(help="Processes that share a large log. Without it: one per CPU.", min=1),
+        typer.Option(
+            help="Processes that share a large log. Without it: one per CPU.",
+            min=1,
+            max=PROCESSES_MAX,
+        ),
     ] = None,
     output: OutputOption = Output.TABLE,
     database_url: DatabaseUrl = "",

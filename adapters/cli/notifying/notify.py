@@ -99,7 +99,10 @@ def run(
 def dry_run(
     rules: RulesFile,
     events: Annotated[
-        int, typer.Option(help="How many events of the log to look at, the latest.", min=1)
+        int,
+        typer.Option(
+            help="How many events of the log to look at, the latest.", min=1, max=LIMIT_MAX
+        ),
     ] = 10_000,
     send_to: Annotated[
         str,

@@ -179,8 +179,8 @@ def _on_the_way_to(revision: str) -> Iterator[None]:
 
     try:
         yield
-    except CommandError as error:
-        why = str(error).partition("\n")[0].rstrip(".")
+    except (CommandError, AssertionError) as error:  # the latter of an empty name
+        why = str(error).partition("\n")[0].rstrip(".") or "it has no name"
         raise NoSuchRevision(revision, revisions(), why) from error
 
 
