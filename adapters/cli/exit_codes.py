@@ -18,7 +18,7 @@ class ExitCode(IntEnum):
     NOT_FOUND = 3
     """There is no such job."""
     MISCONFIGURED = 4
-    """Somebody has to change something: an address, a password, a schema, a permission."""
+    """Somebody has to change something: an address, a password, a schema, a right, a full disk."""
     UNAVAILABLE = 5
     """Postgres or the API server cannot be reached now; the same command may work later."""
     REFUSED = 6

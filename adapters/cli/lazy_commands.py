@@ -61,8 +61,7 @@ class LazyCommands(TyperGroup):
                 if sys.stdout is not None:
                     sys.stdout.flush()
         except BrokenPipeError as error:
-            # What is still in the buffers would fail once more when the interpreter ends.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            drop_output()
             raise typer.Exit(PIPE_CLOSED) from error
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 typer's own click is private
@@ -76,6 +75,11 @@ class LazyCommands(TyperGroup):
         if cmd_name in COMMANDS and cmd_name not in self.commands:
             self.commands[cmd_name] = _loaded(cmd_name)
         return self.commands.get(cmd_name)
+
+
+def drop_output() -> None:
+    """Have nothing more written: what is in the buffers would fail again as the program ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def load_all() -> None:

@@ -1,5 +1,6 @@
 """The command `jobledger`: its subcommands, and the output of errors."""
 
+import errno
 import faulthandler
 import sys
 from importlib import metadata
@@ -8,10 +9,13 @@ from typing import Annotated
 import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.lazy_commands import LazyCommands
+from jobledger.adapters.cli.lazy_commands import LazyCommands, drop_output
 from jobledger.adapters.cli.output import errors, exit_code
 from jobledger.adapters.interpreter import collect_seldom
 from jobledger.core.errors import JobledgerError
+
+UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""What ends the writing of a file, standard output too, and names none."""
 
 app = typer.Typer(
     name="jobledger",
@@ -64,10 +68,14 @@ def main() -> None:
         errors.print(f"jobledger: {error}", style="red", soft_wrap=True, highlight=False)
         sys.exit(int(exit_code(error)))
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno not in UNWRITABLE:
             raise  # not about a file that somebody named
-        said = f"jobledger: {error.filename}: {error.strerror}"
-        errors.print(said, style="red", soft_wrap=True, highlight=False)
+        where = error.filename or "what is told cannot be written"
+        errors.print(
+            f"jobledger: {where}: {error.strerror}", style="red", soft_wrap=True, highlight=False
+        )
+        if error.filename is None:
+            drop_output()
         sys.exit(int(ExitCode.MISCONFIGURED))
 
 

@@ -73,13 +73,18 @@ def make_keys(path: Path) -> str:
     key = Ed25519PrivateKey.generate()
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    made: list[Path] = []
+    file = path
     try:
         for file, content, mode in ((path, private, 0o600), (public_path(path), public, 0o644)):
             descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            made.append(file)
             with os.fdopen(descriptor, "wb") as opened:
                 opened.write(content)
     except OSError as error:
-        raise LedgerMisconfigured(f"{error.filename} cannot be made: {error.strerror}") from error
+        for half in made:  # one without the other is no pair, and would be in the way
+            half.unlink(missing_ok=True)
+        raise LedgerMisconfigured(f"{file} cannot be made: {error.strerror}") from error
     return fingerprint(key.public_key())
 
 

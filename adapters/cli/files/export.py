@@ -20,6 +20,7 @@ from jobledger.adapters.cli.options import (
 )
 from jobledger.adapters.cli.output import fail
 from jobledger.adapters.forensics.bundle_files import write
+from jobledger.adapters.forensics.written_once import in_place_of
 from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.forensics.bundles.bundle import Bundle
@@ -59,12 +60,17 @@ def export(
 
 
 def _write_file(bundle: Bundle, to: Path) -> None:
-    if to.suffix == ".gz":
-        with gzip.GzipFile(to, "wb", mtime=0) as packed, io.TextIOWrapper(packed, "utf-8") as file:
-            write(bundle, file)
-        return
-    with to.open("w", encoding="utf-8") as plain:
-        write(bundle, plain)
+    with in_place_of(to) as fresh:
+        if to.suffix != ".gz":
+            with fresh.open("w", encoding="utf-8") as plain:
+                write(bundle, plain)
+            return
+        with (
+            fresh.open("wb") as file,
+            gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed,
+            io.TextIOWrapper(packed, "utf-8") as told,
+        ):
+            write(bundle, told)
 
 
 def bundle_of(opened: Ledger, found: Dossier) -> Bundle:
