@@ -132,7 +132,10 @@ def is_own(headers: Headers) -> bool:
     """Return whether a form was sent by a page of this origin, as the browser says."""
     origin = headers.get("origin")
     if origin is not None:
-        return urlsplit(origin).netloc == headers.get("host", "") != ""
+        try:
+            return urlsplit(origin).netloc == headers.get("host", "") != ""
+        except ValueError:  # no URL at all
+            return False
     return headers.get("sec-fetch-site") == "same-origin"
 
 

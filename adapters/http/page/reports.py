@@ -23,6 +23,7 @@ from jobledger.adapters.http.page.parts import (
 )
 from jobledger.adapters.http.page.rendering import HEADERS, address, page
 from jobledger.core.values.durations import span
+from jobledger.core.values.instants import Instant
 from jobledger.core.values.visible_text import not_calculated
 
 PERIOD = "7d"
@@ -101,7 +102,7 @@ def _answer(
     if period and period not in lengths:
         raise BadRequest(f"period is one of {', '.join(lengths)}")
     until = given.instant("until") or parts.now()
-    since = given.instant("from") or until - lengths[period or PERIOD]
+    since = given.instant("from") or _before(until, lengths[period or PERIOD])
     if since >= until:
         raise BadRequest("the period has no length")
     one = next((item for item in reports.listed() if item.name == name), None)
@@ -111,6 +112,13 @@ def _answer(
         raise BadRequest(f"by is one of {', '.join(one.dimensions)}")
     query = {key: value for key, value in request.query_params.items() if value}
     return one, reports.ask(name, by, since, until), {"period": PERIOD, **query}
+
+
+def _before(until: Instant, length: timedelta) -> Instant:
+    try:
+        return until - length
+    except OverflowError as error:
+        raise BadRequest("the period begins before the year 1") from error
 
 
 def _reports(parts: PageParts) -> Reports:

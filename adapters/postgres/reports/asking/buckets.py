@@ -53,11 +53,14 @@ def starts(bucket: str, question: Question, most: int) -> Sequence[Instant]:
 
 def _hours(question: Question) -> Iterator[Instant]:
     """Yield the full hours by the clock on the wall: not of 60 minutes where it is put by 30."""
-    start = _full_hour(question.since, question)
-    while start < question.until:
-        yield start
-        soon = _full_hour(start + timedelta(hours=1), question)
-        start = soon if soon > start else _full_hour(start + timedelta(hours=2), question)
+    try:
+        start = _full_hour(question.since, question)
+        while start < question.until:
+            yield start
+            soon = _full_hour(start + timedelta(hours=1), question)
+            start = soon if soon > start else _full_hour(start + timedelta(hours=2), question)
+    except OverflowError:  # the calendar ends with the year 9999
+        return
 
 
 def _full_hour(at: Instant, question: Question) -> Instant:

@@ -106,6 +106,7 @@ def test_a_form_that_is_too_long_is_not_read(locked: Pages) -> None:
     [
         {"origin": "https://evil.example"},
         {"origin": "null"},
+        {"origin": "http://["},
         {"origin": ""},
         {"origin": "http://127.0.0.1:1"},
     ],

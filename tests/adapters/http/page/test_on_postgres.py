@@ -59,6 +59,15 @@ def test_a_report_is_told_drawn_and_saved(served: Pages, name: str) -> None:
     assert ('<ul class="bars">' in told) == (len(rows) > 1)
 
 
+def test_a_period_at_the_ends_of_the_calendar_is_one_or_is_refused(served: Pages) -> None:
+    assert "before the year 1" in shown(served, "/reports/failures?until=0001-01-01", 400)
+    assert "before the year 1" in shown(served, "/reports/failures/csv?until=0001-01-01", 400)
+    last = "from=9999-12-31T21:30:00Z&until=9999-12-31T23:59:59Z"
+    rows = shown(served, f"/reports/failures/csv?by=hour&{last}").splitlines()
+    hours = [row.split(",")[0] for row in rows[1:]]
+    assert hours == [f"9999-12-31T{hour}:00:00Z" for hour in (21, 22, 23)]
+
+
 def test_reports_are_planned_as_for_tables_in_memory(sample_url: str) -> None:
     with reports_engine(sample_url, time_limit_seconds=30) as engine, engine.connect() as session:
         found = [session.execute(text(f"SHOW {name}")).scalar_one() for name, _ in REPORT_SETTINGS]
