@@ -5,7 +5,7 @@ import gzip
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,9 @@ from jobledger.adapters.forensics.archive_files import bundles, is_archive
 from jobledger.adapters.forensics.bundle_files import read_file
 from jobledger.core.errors import BrokenChain, JobledgerError, LedgerMisconfigured
 from jobledger.core.forensics.bundles.bundle import Bundle, first_difference, lines, read
+from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
+from jobledger.core.kinds import KINDS
+from jobledger.core.log.envelope import StoredEvent
 from tests.support import rayjob_stories as stories
 from tests.support.recorded import recorded, stored
 from tests.support.records import NOON
@@ -132,3 +135,22 @@ def test_a_longer_bundle_that_tells_a_job_otherwise_is_told_from_one_that_contin
     other = replace(third, record=replace(third.record, chain=bytes(32)))
     forged = Bundle(exported_at=NOON, events=(*GENUINE.events[:2], other, *GENUINE.events[3:]))
     assert first_difference(shorter, forged) == 3
+
+
+def dossier_of(events: Sequence[StoredEvent]) -> Dossier:
+    return Dossier(events=tuple(events), evidence=reader_of({}), origin="x.bundle")
+
+
+def test_a_story_that_does_not_begin_with_whose_it_is_is_refused() -> None:
+    """Its hashes may be right: whoever writes a bundle writes them too."""
+    for events in (GENUINE.events[1:], ()):
+        with pytest.raises(BrokenChain, match="does not begin with who the job is"):
+            dossier_of(events).read()
+
+
+def test_a_story_of_two_kinds_of_job_is_refused() -> None:
+    first, second, *rest = GENUINE.events
+    foreign = min(KINDS["TrainJob"].event_types)
+    strange = replace(second, record=replace(second.record, type=foreign))
+    with pytest.raises(BrokenChain, match="events of several kinds of job"):
+        dossier_of((first, strange, *rest)).read()

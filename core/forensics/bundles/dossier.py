@@ -56,8 +56,9 @@ class Dossier:
 
         Raises:
             UnknownEventType: an event was written by a newer version.
-            BrokenChain: a payload is not one of its type.
+            BrokenChain: a payload is not one of its type, or the first is not who the job is.
         """
+        self._check_beginning()
         return tuple(
             ReadEvent(
                 version=stored.record.version,
@@ -68,6 +69,15 @@ class Dossier:
             )
             for stored in self.events
         )
+
+    def _check_beginning(self) -> None:
+        """Raise `BrokenChain` if the events are not those of one job: no rule could fold them."""
+        identity = self.identity
+        found = (kind_of_type(stored.record.type) for stored in self.events)
+        kinds = {kind.name for kind in found if kind is not None}
+        if len(kinds) > 1:
+            what = f"the stream of {identity.name} has events of several kinds of job"
+            raise BrokenChain(self.origin, what)
 
 
 def reader_of(evidence: Mapping[str, bytes]) -> EvidenceReader:
