@@ -94,7 +94,7 @@ def test_imported_jobs_are_listed_and_told_as_copies(
     assert "why it failed: jobledger explain ml/failed" in listed.err
     assert [line.split()[2] for line in listed.out.splitlines()[1:]] == ["goes-on", "failed"]
     narrowed = json.loads(elsewhere.jobledger("get", "--phase", "failed", "-o", "json").out)
-    assert [row["name"] for row in narrowed] == ["failed"]
+    assert [(row["name"], row["imported"]) for row in narrowed] == [("failed", True)]
     assert json.loads(elsewhere.jobledger("get", "--open", "-o", "json").out) == []
     assert json.loads(elsewhere.jobledger("get", "-n", "other", "-o", "json").out) == []
     told = elsewhere.jobledger("explain", "goes-on").out
@@ -102,6 +102,12 @@ def test_imported_jobs_are_listed_and_told_as_copies(
     followed = elsewhere.jobledger("history", "goes-on", "--follow")
     assert "AttemptStarted" in followed.out
     assert "nothing more comes here" in followed.err
+    with tampering(database_url) as superuser:
+        change = "UPDATE imported_job SET document = 'x' || document WHERE name = 'goes-on'"
+        superuser.execute(change)
+    listed = elsewhere.jobledger("get")
+    assert "the imported job ml/goes-on cannot be listed" in listed.err
+    assert [line.split()[2] for line in listed.out.splitlines()[1:]] == ["failed"]
 
 
 def test_a_bundle_that_tells_a_job_otherwise_replaces_no_import_in_either_order(

@@ -1,7 +1,7 @@
 """`jobledger get`: lists the jobs in the ledger, including those deleted from the cluster."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 from msgspec import structs
@@ -29,6 +29,7 @@ from jobledger.adapters.cli.output import Output, console, errors, fail, marked,
 from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.adapters.serving.standings import standings
 from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.core.errors import BrokenChain, UnknownEventType
 from jobledger.core.forensics.bundles.dossier import Dossier
 from jobledger.core.jobs.history.progress import ShownProgress, progress_in_short
 from jobledger.core.jobs.rows import JobRow
@@ -103,7 +104,7 @@ def get(
             tell_ledger(opened, settings, is_new=is_new)
         warn_of_others(opened, settings)
         if job is not None:
-            rows = list(_named(opened, job, namespace, cluster))
+            listed = _named(opened, job, namespace, cluster)
         else:
             wanted = JobFilter(
                 cluster=cluster,
@@ -112,11 +113,15 @@ def get(
                 open_only=open_only,
                 kept_only=kept_only,
             )
-            rows = _like(opened, wanted, limit)
+            listed = _like(opened, wanted, limit)
+        rows = [*listed.own, *listed.imported]
         held = {one.row.stream_id: one for one in held_of(opened, rows)}
         far = standings(opened.history, rows, SystemClock().now())
     columns = (*COLUMNS, "progress") if far else COLUMNS
-    show(output, [_shown(row, held, far, output) for row in rows], columns)
+    shown = [_shown(row, held, far, output) for row in rows]
+    if output is not Output.TABLE:
+        shown = [{**one, "imported": number >= len(listed.own)} for number, one in enumerate(shown)]
+    show(output, shown, columns)
     if output is Output.TABLE:
         for one in held.values():
             name = f"{one.row.kind} {one.row.namespace}/{one.row.name}"
@@ -125,20 +130,27 @@ def get(
         suggest_explain(rows)
 
 
-def _like(opened: Ledger, wanted: JobFilter, limit: int) -> list[JobRow]:
-    """Return the jobs like that, the ledger's own first; say so if there is none."""
-    rows = list(opened.history.jobs(wanted, limit))
-    rows += _imported(opened, wanted, limit - len(rows), {row.uid for row in rows})
-    if not rows:
+class _Listed(NamedTuple):
+    """The jobs that are listed."""
+
+    own: Sequence[JobRow]
+    imported: Sequence[JobRow] = ()
+    """Jobs of other ledgers, as they were when they were exported."""
+
+
+def _like(opened: Ledger, wanted: JobFilter, limit: int) -> _Listed:
+    """Return the jobs like that; say so if there is none."""
+    own = opened.history.jobs(wanted, limit)
+    imported = _imported(opened, wanted, limit - len(own), {row.uid for row in own})
+    if not own and not imported:
         _tell_none(is_narrowed=wanted != JobFilter())
-    return rows
+    return _Listed(own, imported)
 
 
 def _imported(opened: Ledger, wanted: JobFilter, limit: int, own: Collection[str]) -> list[JobRow]:
     """Return the imported jobs like that, as their bundles tell them; say which these are.
 
-    Raises:
-        BrokenChain: one of them was changed since.
+    One whose bundle was changed since, or is of a newer program, is left out with a word.
 
     Args:
         opened: the ledger.
@@ -150,7 +162,12 @@ def _imported(opened: Ledger, wanted: JobFilter, limit: int, own: Collection[str
         return []
     found = []
     for one in opened.imports.latest(limit, wanted.namespace, wanted.cluster):
-        row = _row(of_bundle(one.bundle(), one.name))
+        try:
+            row = _row(of_bundle(one.bundle(), one.name))
+        except (BrokenChain, UnknownEventType) as error:
+            said = f"the imported job {one.namespace}/{one.name} cannot be listed: {error}"
+            errors.print(Text(said), style="yellow", soft_wrap=True)
+            continue
         if one.uid not in own and wanted.phase in ("", row.phase):
             found.append(row)
     if found:
@@ -196,14 +213,14 @@ def _phase(given: str) -> str:
     return known.get(given.lower(), "")
 
 
-def _named(opened: Ledger, job: str, namespace: str, cluster: str) -> Sequence[JobRow]:
+def _named(opened: Ledger, job: str, namespace: str, cluster: str) -> _Listed:
     """Return the jobs of a name, the youngest first; end with a message if there is none.
 
     Of a name that the ledger does not have that which was imported, as its bundle tells it.
     """
     found = matches(opened.history, job, namespace, cluster)
     if found:
-        return found
+        return _Listed(found)
     of_import = from_ledger(opened, job, namespace, cluster)
     errors.print(Text(f"{of_import.origin}; the job is none of this ledger's"), soft_wrap=True)
-    return (_row(of_import),)
+    return _Listed((), (_row(of_import),))
