@@ -1,11 +1,14 @@
 """What may be said to the chart, what it makes of it, and which sentence refuses the rest."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from annotated_types import Le
+from pydantic.fields import FieldInfo
 
 from jobledger.adapters.notifying.rules_file import read_rules
 from jobledger.adapters.settings import Settings
@@ -67,8 +70,18 @@ def all_settings() -> dict[str, Any]:
     """Return a value, not the default, of each setting that `settings` takes."""
     elsewhere = GIVEN_ELSEWHERE.keys() | OF_A_POD.keys()
     return {
-        name: OTHERS.get(name, LARGE) for name in Settings.model_fields if name not in elsewhere
+        name: OTHERS.get(name, min([LARGE, *_greatest(field)]))
+        for name, field in Settings.model_fields.items()
+        if name not in elsewhere
     }
+
+
+def _greatest(field: FieldInfo) -> Iterator[int]:
+    """Yield the greatest value that a number may have, if there is one."""
+    for rule in field.metadata:
+        if isinstance(rule, Le):
+            assert isinstance(rule.le, int)
+            yield rule.le
 
 
 def test_every_setting_can_be_given_and_is_what_the_program_reads(

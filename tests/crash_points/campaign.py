@@ -17,6 +17,7 @@ from tests.crash_points.lane import Lane, Led
 from tests.crash_points.lives import Act, Life
 from tests.crash_points.trap import MOMENTS, Moment, Order, Passage, give, journal, withdraw
 from tests.support.effectful_steps import wanted_points
+from tests.support.ledgers import tampering
 
 _OF_A_TRAINJOB = "no life of a TrainJob is led by real processes yet: see test_trainjobs"
 _OF_A_JOB = "no life of a batch Job is led by real processes yet: see test_batch_jobs"
@@ -268,13 +269,16 @@ class Campaign:
         return Findings(chapters, rebuilding, tasks, unhit(chapters, self.thoroughness, rebuilding))
 
     def _rebuild(self) -> set[Spot]:
-        """Kill `jobledger rebuild` too; return where it died."""
+        """Kill `jobledger rebuild` too, where a row is wrong; return where it died."""
         lane = self.lanes[0]
         before = len(journal(lane.site.directory))
         for moment in MOMENTS:
+            with tampering(lane.site.database_url) as superuser:
+                superuser.execute("UPDATE job SET version = version + 1")
             give(lane.site.directory, Order(point="Projections.replace_rows", moment=moment))
             lane.command("rebuild")
             withdraw(lane.site.directory)
+        lane.site.terminal.jobledger("rebuild")
         passed = journal(lane.site.directory)[before:]
         return {(point, item.moment) for item in passed if item.deadly for point in item.points}
 

@@ -73,11 +73,10 @@ def restarted() -> ServiceWorld:
 
 def test_the_first_are_acted_for_before_the_last_are_read(restarted: ServiceWorld) -> None:
     service = restarted.service
-    while not service.leases.shards():
+    while not len(service.slots):  # the first shards may have no jobs
         restarted.cluster.deliver()
         service.controller.run_once(0)
     held = {slot.shard for slot in service.slots}
-    assert held
     assert held <= set(service.leases.shards()) < set(range(SHARDS))
     assert service.controller.waits_for() == [READING]
     settle(restarted)

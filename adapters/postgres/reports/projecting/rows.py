@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
+import psycopg
 from msgspec.structs import asdict
 from sqlalchemy import ARRAY, Connection, Uuid, any_, literal, text
 from sqlalchemy.exc import DataError
@@ -25,9 +26,10 @@ _PUT = text(
     " CAST(:facts AS json))"
 )
 _FILL = text("SELECT put_report_facts_v1('_next', CAST(:dimensions AS json), CAST(:facts AS json))")
-_ONE = "(SELECT count(*) FROM json_populate_recordset(NULL::{0}, CAST(:facts AS json) -> '{0}'))"
-_READ = text(f"SELECT {', '.join(_ONE.format(table) for table in TABLES)}")
-"""Has Postgres read every value of some facts, and changes nothing."""
+_ONE = "(SELECT count(*) FROM json_populate_recordset(NULL::{0}, %(facts)s::json -> '{0}'))"
+_READ = f"SELECT {', '.join(_ONE.format(table) for table in TABLES)}".encode()
+"""Has Postgres read every value of some facts, and changes nothing. It must not be prepared: it
+would know the tables' types after a rebuild has put others in their place."""
 
 
 def put_rows(
@@ -89,11 +91,13 @@ def holdable(connection: Connection, rows: Iterable[Rows]) -> list[Rows]:
     the facts of all others away. The connection is in no transaction.
     """
     held = []
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, psycopg.Connection), "the engine's driver"
     for one in rows:
         try:
-            connection.execute(_READ, {"facts": _facts([one])})
-        except DataError as error:
-            stream, problem = str(one.stream_id), str(error.orig).splitlines()[0]
+            raw.execute(_READ, {"facts": _facts([one])}, prepare=False)
+        except psycopg.DataError as error:
+            stream, problem = str(one.stream_id), str(error).splitlines()[0]
             log.warning("a job cannot be reported", stream=stream, error=problem)
         else:
             held.append(one)
