@@ -118,9 +118,7 @@ def get(
         held = {one.row.stream_id: one for one in held_of(opened, rows)}
         far = standings(opened.history, rows, SystemClock().now())
     columns = (*COLUMNS, "progress") if far else COLUMNS
-    shown = [_shown(row, held, far, output) for row in rows]
-    if output is not Output.TABLE:
-        shown = [{**one, "imported": number >= len(listed.own)} for number, one in enumerate(shown)]
+    shown = [_shown(row, held, far, output, is_imported=row in listed.imported) for row in rows]
     show(output, shown, columns)
     if output is Output.TABLE:
         for one in held.values():
@@ -192,6 +190,8 @@ def _shown(
     held: Mapping[StreamId, Held],
     far: Mapping[StreamId, ShownProgress],
     output: Output,
+    *,
+    is_imported: bool,
 ) -> dict[str, object]:
     """Return a job as a row, with why nothing is done for it, if so, and how far it is."""
     told: dict[str, object] | None = None
@@ -202,7 +202,7 @@ def _shown(
     if output is Output.TABLE:
         progress: object = progress_in_short(found) if found is not None else ""
         return {**structs.asdict(row), "progress": progress, "phase": phase_shown(row)}
-    return {**structs.asdict(row), "held": told, "progress": found}
+    return {**structs.asdict(row), "held": told, "progress": found, "imported": is_imported}
 
 
 def _phase(given: str) -> str:
