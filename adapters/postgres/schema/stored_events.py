@@ -1,8 +1,8 @@
 """Reads events out of the table `event`.
 
 A log is read by the hundred thousand, so the payload is asked for as text and decoded here, and
-rows are taken from the driver's cursor: that is a third of what SQLAlchemy's rows and the driver's
-way of reading `jsonb` cost.
+rows are taken from the driver's cursor: a tenth less CPU than by way of SQLAlchemy's rows and the
+driver's `jsonb`.
 """
 
 from collections.abc import Sequence
