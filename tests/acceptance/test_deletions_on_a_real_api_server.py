@@ -11,8 +11,7 @@ from functools import partial
 import pytest
 
 from tests.acceptance.jobs import rayjob
-from tests.acceptance.real_site import real_site
-from tests.acceptance.trainjobs import Trainings, torch_runtime, trainings, trainjob
+from tests.acceptance.trainjobs import Trainings, real_trainings, torch_runtime, trainjob
 from tests.acceptance.witness import JOBSETS, RAYCLUSTERS, RAYJOBS, TRAINJOBS
 from tests.support.api import own_namespace
 from tests.support.apiserver import ApiServer
@@ -32,12 +31,9 @@ KINDS = ((RAYJOBS, RAYCLUSTERS), (TRAINJOBS, JOBSETS))
 
 @pytest.fixture
 def at(jobset_server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterator[Trainings]:
-    with real_site(jobset_server, terminal, ledger_url) as site:
-        admin = jobset_server.api()
-        with trainings(site, admin) as watched:
-            watched.runtime(torch_runtime("torch"))
-            yield watched
-        admin.pool.clear()
+    with real_trainings(jobset_server, terminal, ledger_url) as watched:
+        watched.runtime(torch_runtime("torch"))
+        yield watched
 
 
 def submit(at: Trainings, resource: str, name: str, script: str, retries: int = 0) -> str:

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.real_site import real_site
-from tests.acceptance.trainjobs import Document, Trainings, torch_runtime, trainings, trainjob
+from tests.acceptance.trainjobs import Document, Trainings, real_trainings, torch_runtime, trainjob
 from tests.support.apiserver import ApiServer
 from tests.support.example_plugin import ROOT, install
 from tests.support.processes import Controller, Terminal
@@ -24,11 +23,8 @@ KIND = "GangScheduled"
 
 @pytest.fixture
 def at(jobset_server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterator[Trainings]:
-    with real_site(jobset_server, terminal, ledger_url) as site:
-        admin = jobset_server.api()
-        with trainings(site, admin) as watched:
-            yield watched
-        admin.pool.clear()
+    with real_trainings(jobset_server, terminal, ledger_url) as watched:
+        yield watched
 
 
 def controller(at: Trainings, place: Path) -> Controller:

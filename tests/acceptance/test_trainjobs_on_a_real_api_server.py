@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.acceptance.real_site import real_site
 from tests.acceptance.trainjob_stories import STORIES, Story
-from tests.acceptance.trainjobs import Trainings, trainings
+from tests.acceptance.trainjobs import Trainings, real_trainings
 from tests.support.apiserver import ApiServer
 from tests.support.processes import Terminal
 
@@ -19,11 +18,8 @@ pytestmark = [pytest.mark.apiserver, pytest.mark.postgres]
 
 @pytest.fixture
 def at(jobset_server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterator[Trainings]:
-    with real_site(jobset_server, terminal, ledger_url) as site:
-        admin = jobset_server.api()
-        with trainings(site, admin) as watched:
-            yield watched
-        admin.pool.clear()
+    with real_trainings(jobset_server, terminal, ledger_url) as watched:
+        yield watched
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)

@@ -8,9 +8,12 @@ from typing import Any
 
 import yaml
 
+from tests.acceptance.real_site import real_site
 from tests.acceptance.site import Site
 from tests.acceptance.witness import BATCH_JOBS, JOBSETS, TRAINJOBS, Witness
 from tests.support.api import PODS, Api
+from tests.support.apiserver import ApiServer
+from tests.support.processes import Terminal
 from tests.support.upstream_data import RUNTIMES as RUNTIME_FILES
 
 RUNTIMES = "trainer.kubeflow.org/v1alpha1/trainingruntimes"
@@ -141,3 +144,13 @@ def trainings(site: Site, admin: Api) -> Iterator[Trainings]:
     mine = Api(admin.url, admin.pool, site.api.namespace, admin.headers)
     with Witness(mine, (TRAINJOBS, JOBSETS, BATCH_JOBS, PODS)) as witness:
         yield Trainings(site, mine, witness)
+
+
+@contextmanager
+def real_trainings(server: ApiServer, terminal: Terminal, ledger_url: str) -> Iterator[Trainings]:
+    """Watch those of a site on a real API server, as its administrator."""
+    with real_site(server, terminal, ledger_url) as site:
+        admin = server.api()
+        with trainings(site, admin) as watched:
+            yield watched
+        admin.pool.clear()

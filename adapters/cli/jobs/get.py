@@ -1,6 +1,6 @@
 """`jobledger get`: lists the jobs in the ledger, including those deleted from the cluster."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, NamedTuple
 
 import typer
@@ -118,8 +118,7 @@ def get(
         held = {one.row.stream_id: one for one in held_of(opened, rows)}
         far = standings(opened.history, rows, SystemClock().now())
     columns = (*COLUMNS, "progress") if far else COLUMNS
-    shown = [_shown(row, held, far, output, is_imported=row in listed.imported) for row in rows]
-    show(output, shown, columns)
+    show(output, list(_all_shown(listed, held, far, output)), columns)
     if output is Output.TABLE:
         for one in held.values():
             name = f"{one.row.kind} {one.row.namespace}/{one.row.name}"
@@ -183,6 +182,17 @@ def _row(found: Dossier) -> JobRow:
 def _tell_none(*, is_narrowed: bool) -> None:
     told = "no job is like that; `jobledger get` lists all" if is_narrowed else "no job in it yet"
     errors.print(Text(told), soft_wrap=True)
+
+
+def _all_shown(
+    listed: _Listed,
+    held: Mapping[StreamId, Held],
+    far: Mapping[StreamId, ShownProgress],
+    output: Output,
+) -> Iterator[dict[str, object]]:
+    for rows, is_imported in ((listed.own, False), (listed.imported, True)):
+        for row in rows:
+            yield _shown(row, held, far, output, is_imported=is_imported)
 
 
 def _shown(

@@ -72,14 +72,16 @@ def _of_jobs(opened: Ledger, *, check: bool) -> tuple[int, list[Difference], lis
 
     Return of how many jobs, what was different, and what of that nobody put right.
     """
-    jobs, processes = len(opened.history.streams()), os.cpu_count() or 1
+    jobs = 0
     with progressing() as progress:
-        task = progress.add_task("fold", total=jobs)
+        task = progress.add_task("fold")
 
         def told(done: int, total: int) -> None:
+            nonlocal jobs
+            jobs = done
             progress.update(task, completed=done, total=total)
 
-        found = list(rebuild_all(opened.engine, told, processes, check=check))
+        found = list(rebuild_all(opened.engine, told, os.cpu_count() or 1, check=check))
     lost = orphans(opened.engine)
     if lost and not check:
         with user_engine(opened.url) as owner:

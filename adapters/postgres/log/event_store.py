@@ -10,7 +10,6 @@ from sqlalchemy import (
     Select,
     Uuid,
     and_,
-    any_,
     column,
     func,
     literal,
@@ -22,7 +21,12 @@ from jobledger.adapters.postgres.connection.codec import append_arguments
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.log.partitions import Partitions
 from jobledger.adapters.postgres.log.prepared_append import append
-from jobledger.adapters.postgres.schema.stored_events import EVENTS, stored_events
+from jobledger.adapters.postgres.schema.stored_events import (
+    EVENTS,
+    events_of,
+    is_of,
+    stored_events,
+)
 from jobledger.adapters.postgres.schema.tables import event, log_head
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.log.recording import Tail
@@ -81,8 +85,7 @@ class PostgresEventStore:
 
     def read_streams(self, streams: Sequence[StreamId]) -> Mapping[StreamId, Sequence[StoredEvent]]:
         """See `core.ports.event_store.EventStore.read_streams`."""
-        wanted = event.c.stream_id == any_(literal(list(streams), ARRAY(Uuid)))
-        return self._of_streams(streams, EVENTS.where(wanted))
+        return self._of_streams(streams, EVENTS.where(is_of(event, streams)))
 
     def read_rest(
         self, versions: Mapping[StreamId, int]
@@ -98,11 +101,8 @@ class PostgresEventStore:
     def _of_streams(
         self, streams: Collection[StreamId], query: Select[Any]
     ) -> Mapping[StreamId, Sequence[StoredEvent]]:
-        found: dict[StreamId, list[StoredEvent]] = {stream: [] for stream in streams}
-        if found:
-            for stored in self._events(query.order_by(event.c.stream_id, event.c.version)):
-                found[stored.record.stream_id].append(stored)
-        return found
+        with ledger_errors(self._engine.url), self._engine.connect() as connection:
+            return events_of(connection, streams, query)
 
     def read_after(self, position: int, limit: int) -> Sequence[StoredEvent]:
         """See `core.ports.event_store.EventStore.read_after`."""

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
-from jobledger.adapters.postgres.schema.stored_events import EVENTS, stored_events
+from jobledger.adapters.postgres.schema.stored_events import EVENTS, is_of, stored_events
 from jobledger.adapters.postgres.schema.tables import attempt, decision, effect, event, job
 from jobledger.adapters.postgres.schema.tables import stream as heads
 from jobledger.core.catalogue import FATES_OF_A_CLUSTER, KEPT
@@ -76,7 +76,7 @@ def _conditions(wanted: JobFilter) -> Iterator[ColumnElement[bool]]:
     if wanted.stream_id is not None:
         yield job.c.stream_id == wanted.stream_id
     if wanted.streams:
-        yield job.c.stream_id == any_(literal(list(wanted.streams), ARRAY(Uuid)))
+        yield is_of(job, wanted.streams)
     if wanted.open_only:
         yield job.c.open
     yield from _of_order(wanted)

@@ -1,12 +1,13 @@
 """Recomputes the projections job by job and compares them with the stored tables."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from msgspec.structs import asdict
 
 from jobledger.core.catalogue import read_event
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges
+from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.ports.event_store import EventStore
 from jobledger.core.ports.history import History, JobFilter
 from jobledger.core.ports.projections import Projections
@@ -45,8 +46,16 @@ def fold_rows(store: EventStore, stream: StreamId) -> tuple[int, RowChanges] | N
     stored = store.read_stream(stream)
     if not stored:
         return None
+    return stored[-1].record.version, folded(stored)
+
+
+def folded(stored: Iterable[StoredEvent]) -> RowChanges:
+    """Return all rows that follow from the events of a stream, which has some.
+
+    Raises as `core.catalogue.read_event` does.
+    """
     _, rows = advance(View(), (read_event(item.record) for item in stored))
-    return stored[-1].record.version, rows
+    return rows
 
 
 def compare(ledger: LedgerParts, stream: StreamId) -> list[Difference]:
@@ -66,28 +75,29 @@ def compare(ledger: LedgerParts, stream: StreamId) -> list[Difference]:
 def replace(ledger: LedgerParts, stream: StreamId) -> list[Difference]:
     """Put the folded rows in place of a job's rows; return what was different."""
     for _ in range(TRIES_MAX):
-        folded = fold_rows(ledger.store, stream)
-        if folded is None:
+        expected = fold_rows(ledger.store, stream)
+        if expected is None:
             return []
         found = _stored_rows(ledger.history, stream)
-        if ledger.projections.replace_rows(stream, *folded):
-            return list(_differences(found, folded[1]))
+        if ledger.projections.replace_rows(stream, *expected):
+            return list(_differences(found, expected[1]))
     return []
 
 
 def _stored_rows(history: History, stream: StreamId) -> dict[Key, Row]:
     jobs = history.jobs(JobFilter(stream_id=stream), 1)
-    return _by_key(
+    return by_key(
         jobs, history.attempts(stream), history.decisions(stream), history.effects(stream)
     )
 
 
-def _by_key(
-    jobs: Sequence[JobRow],
-    attempts: Sequence[AttemptRow],
-    decisions: Sequence[DecisionRow],
-    effects: Sequence[EffectRow],
+def by_key(
+    jobs: Iterable[JobRow],
+    attempts: Iterable[AttemptRow],
+    decisions: Iterable[DecisionRow],
+    effects: Iterable[EffectRow],
 ) -> dict[Key, Row]:
+    """Return rows of a job, each under its table and its key."""
     rows: dict[Key, Row] = {}
     rows |= {("job", str(row.stream_id)): row for row in jobs}
     rows |= {("attempt", f"{row.stream_id} {row.number}"): row for row in attempts}
@@ -96,11 +106,14 @@ def _by_key(
     return rows
 
 
-def _differences(found: Mapping[Key, Row], folded: RowChanges | None) -> Iterator[Difference]:
-    expected: Mapping[Key, Row] = {}
-    if folded is not None:
-        expected = _by_key([folded.job], folded.attempts, folded.decisions, folded.effects)
+def _differences(found: Mapping[Key, Row], rows: RowChanges | None) -> Iterator[Difference]:
+    expected = by_key_of(rows) if rows is not None else {}
     return differences(_columns(found), _columns(expected))
+
+
+def by_key_of(rows: RowChanges) -> dict[Key, Row]:
+    """Return the rows that were folded, as `by_key` does."""
+    return by_key([rows.job], rows.attempts, rows.decisions, rows.effects)
 
 
 def _columns(rows: Mapping[Key, Row]) -> dict[Key, dict[str, object]]:

@@ -18,6 +18,7 @@ from uuid import UUID
 import psycopg
 from sqlalchemy import Connection, Engine, Row, Select, func, select, text
 
+from jobledger.adapters.interpreter import collect_seldom
 from jobledger.adapters.postgres.connection.answer_limit import unhurried
 from jobledger.adapters.postgres.connection.engine import EngineOptions, open_engine
 from jobledger.adapters.postgres.connection.errors import ledger_errors
@@ -212,7 +213,7 @@ class _Walk:
         parts = split([row[0] for row in self._connection.execute(heads)], shares)
         url = self._connection.engine.url.render_as_string(hide_password=False)
         whole, context = _Found(Counted(told=_silent)), multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(shares, mp_context=context) as pool:
+        with ProcessPoolExecutor(shares, mp_context=context, initializer=collect_seldom) as pool:
             started = {
                 pool.submit(_walk_apart, url, snapshot, self._range(part)): number
                 for number, part in enumerate(parts)

@@ -213,7 +213,7 @@ class _Account:
 
     def _going_on(self) -> Account:
         waits = tuple(waits_for(self._events))
-        seen = tuple(last_seen(self._events))
+        seen = tuple(last_seen(self._events, self._begun))
         kept, got_over = pods_waiting(self._events, self._last_attempt)
         stuck = [
             sign
@@ -354,7 +354,7 @@ class _Account:
 
     def _not_known(self, attempt: int) -> Iterator[Sentence]:
         """Yield what could not be seen during the last attempt, and what evidence is missing."""
-        return not_known(self._events, attempt, pods_stay=self._pods_stay)
+        return not_known(self._events, self._begun, attempt, pods_stay=self._pods_stay)
 
     def _rejected(self) -> ReadEvent | None:
         last = self._last((*ROLES.manifest_rejected, *ROLES.manifest_accepted))

@@ -1,8 +1,7 @@
 """Tells how a job that has not ended stands: its phase and since when, and what it waits for."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from jobledger.core.forensics.begun import attempts_begun
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.forensics.story.account import Sentence
 from jobledger.core.forensics.story.quotes import QUOTE_MAX, LogEnd, Quote, how_it_ends
@@ -76,10 +75,12 @@ def _standing(events: Sequence[ReadEvent]) -> tuple[str, set[int]]:
     return text, {since.version, began.version}
 
 
-def last_seen(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
-    """Yield what was seen last of each object of the current attempt, the latest first."""
+def last_seen(events: Sequence[ReadEvent], begun: Collection[int]) -> Iterator[Sentence]:
+    """Yield what was seen last of each object of the current attempt, the latest first.
+
+    `begun` are the versions from which on an attempt is told of.
+    """
     parts: dict[str, ReadEvent] = {}
-    begun = attempts_begun([read.event for read in events])
     for read in events:
         if read.version in begun:
             parts = {}

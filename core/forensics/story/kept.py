@@ -1,9 +1,8 @@
 """What was kept of a job before it disappeared, piece by piece."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from jobledger.core.forensics.begun import attempts_begun
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.forensics.story.account import Sentence
 from jobledger.core.forensics.story.quotes import QUOTE_MAX
@@ -80,17 +79,19 @@ TOO_LATE = (
 """Of an attempt of which no Pod was seen."""
 
 
-def not_known(events: Sequence[ReadEvent], attempt: int, *, pods_stay: bool) -> Iterator[Sentence]:
+def not_known(
+    events: Sequence[ReadEvent], begun: Mapping[int, int], attempt: int, *, pods_stay: bool
+) -> Iterator[Sentence]:
     """Yield what could not be seen during an attempt, and what evidence of it is missing.
 
     Args:
         events: of the job, all of them.
+        begun: the number of each attempt, by the version from which on it is told of.
         attempt: its number.
         pods_stay: whether the Pods of a failed attempt of this kind of job stay until they are
             looked at.
     """
     inside, is_kept = False, False
-    begun = attempts_begun([read.event for read in events])
     for read in events:
         event = read.event
         if read.version in begun:

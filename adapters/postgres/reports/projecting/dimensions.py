@@ -13,7 +13,7 @@ from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.owning import may_change
 from jobledger.adapters.postgres.reports.projecting.checkpoint import read_checkpoint
 from jobledger.adapters.postgres.reports.projecting.projector import folded_from
-from jobledger.adapters.postgres.reports.projecting.rows import events_of
+from jobledger.adapters.postgres.reports.projecting.rows import events_upto
 from jobledger.adapters.postgres.schema.tables import metadata
 from jobledger.core.projections.differences import Difference, differences, whole_row
 from jobledger.core.projections.reporting.dimensions import dimension_id
@@ -91,7 +91,7 @@ def _right(connection: Connection, key: int, rules: Rules) -> Dimension | None:
     upto = read_checkpoint(connection).position
     having = select(jobs.stream_id).where(jobs.dimension_id == key).order_by(jobs.stream_id)
     for stream in connection.execute(having).scalars().all():
-        events = events_of(connection, [stream], upto)[stream]
+        events = events_upto(connection, [stream], upto)[stream]
         folded = folded_from(Folded(), events, rules) if events else None
         if folded is not None and key_of(rows_of(folded)) == key:
             return rows_of(folded).dimension

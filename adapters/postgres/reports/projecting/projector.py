@@ -18,7 +18,7 @@ from jobledger.adapters.postgres.connection.lock_holders import told_holder
 from jobledger.adapters.postgres.connection.pooler import owns_session
 from jobledger.adapters.postgres.reports.projecting.checkpoint import read_checkpoint, report_lag
 from jobledger.adapters.postgres.reports.projecting.rows import (
-    events_of,
+    events_upto,
     put_holdable,
     put_rows,
 )
@@ -130,7 +130,7 @@ class Projector:
         for stored in batch:
             news.setdefault(stored.record.stream_id, []).append(stored)
         missing = [stream for stream, events in news.items() if not self._continues(events[0])]
-        whole = events_of(connection, missing, upto) if missing else {}
+        whole = events_upto(connection, missing, upto) if missing else {}
         advanced = {}
         for stream, events in news.items():
             before = self._held.get(stream)

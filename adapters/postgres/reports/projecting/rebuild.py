@@ -33,7 +33,7 @@ from jobledger.adapters.postgres.reports.projecting.dimensions import (
 from jobledger.adapters.postgres.reports.projecting.projector import folded_from
 from jobledger.adapters.postgres.reports.projecting.rows import (
     as_columns,
-    events_of,
+    events_upto,
     fill_twins,
     holdable,
 )
@@ -269,7 +269,7 @@ def _recorded_at(connection: Connection, position: int) -> object:
 def _folded(
     connection: Connection, streams: Sequence[StreamId], upto: int, rules: Rules
 ) -> Iterator[Rows]:
-    for events in events_of(connection, streams, upto).values():
+    for events in events_upto(connection, streams, upto).values():
         folded = folded_from(Folded(), events, rules) if events else None
         if folded is not None:
             yield rows_of(folded)

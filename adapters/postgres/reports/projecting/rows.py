@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 import msgspec
 import psycopg
 from msgspec.structs import asdict
-from sqlalchemy import ARRAY, Connection, Uuid, any_, literal, text
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import DataError
 
-from jobledger.adapters.postgres.schema.stored_events import EVENTS, stored_events
+from jobledger.adapters.postgres.schema.stored_events import EVENTS, events_of, is_of
 from jobledger.adapters.postgres.schema.tables import event
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.log.envelope import StoredEvent
@@ -104,19 +104,12 @@ def holdable(connection: Connection, rows: Iterable[Rows]) -> list[Rows]:
     return held
 
 
-def events_of(
+def events_upto(
     connection: Connection, streams: Sequence[StreamId], upto: int
 ) -> dict[StreamId, list[StoredEvent]]:
     """Return the events of streams up to a position of the log, each stream in order."""
-    found: dict[StreamId, list[StoredEvent]] = {stream: [] for stream in streams}
-    query = (
-        EVENTS.where(event.c.stream_id == any_(literal(list(streams), ARRAY(Uuid))))
-        .where(event.c.position <= upto)
-        .order_by(event.c.stream_id, event.c.version)
-    )
-    for stored in stored_events(connection, query):
-        found[stored.record.stream_id].append(stored)
-    return found
+    query = EVENTS.where(is_of(event, streams), event.c.position <= upto)
+    return events_of(connection, streams, query)
 
 
 def as_columns(rows: Rows) -> Iterable[tuple[str, dict[str, Any]]]:
