@@ -14,7 +14,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 
 # the sources: without it each worker compiles everything, and so does each program that it starts.
 KEEPING_BYTECODE := env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX="$(CURDIR)/build/bytecode"
 
-.PHONY: help demo demo-ray screenshots failures test test-ray test-operators node test-node test-install explore check failover format apiserver operators helm upstream sdk bench profile soak mutate lock install clean
+.PHONY: help demo demo-ray screenshots failures test test-ray test-operators node test-node test-install test-pythons explore check failover format apiserver operators helm upstream sdk bench profile soak mutate lock install clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ test-ray: install $(RAY_STAMP) ## The job API and whole RayJobs on real heads of
 
 demo-ray: install $(RAY_STAMP) ## One of KubeRay's own samples, which imports ray, on a real head in the sandbox
 	@$(BIN)/python -m tests.real_ray.demo $(RAY_VENV)/bin $(ARGS)
+
+test-pythons: install ## The program, unpinned, in clean environments of Python 3.11 to 3.14, as far as they are here; ARGS="PYTHON"
+	@$(BIN)/python -m tests.pythons $(ARGS)
 
 explore: install ## The properties with fresh seeds; says how to see again what it found
 	@$(BIN)/python -m tests.explore $(ARGS)
@@ -106,6 +109,8 @@ lock: install ## Pin the dependencies anew: versions and hashes, no addresses
 	done
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
 	  --no-emit-index-url --no-annotate --no-header --constraint requirements/run.txt pyproject.toml -o requirements/image.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
+	  --no-emit-index-url --no-annotate --no-header --constraint requirements/run.txt --extra parquet pyproject.toml -o requirements/parquet.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
 	  --no-emit-index-url --no-annotate --no-header --constraint requirements/dev.txt --group build -o requirements/build.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \

@@ -17,6 +17,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 into() { "$maker/venv/bin/pip" --python "$goal/bin/python" install --quiet --no-compile "$@"; }
 into --require-hashes --only-binary :all: -r "requirements/${CONTENTS:-image}.txt"
 into --no-deps "$maker"/dist/*.whl
-cp LICENSE ops/image/licences.md ops/image/sbom.cdx.json "$goal/"
+cp LICENSE ops/image/licences.md "$goal/"
+bill="ops/image/sbom-${CONTENTS:-image}.cdx.json"
+if [ -f "$bill" ]; then cp "$bill" "$goal/sbom.cdx.json"; fi # none is made of `run`
 # Compiled here, as nothing can be written later; by content, so that the same files come out.
 "$goal/bin/python" -m compileall -q -f --invalidation-mode unchecked-hash "$goal/lib"

@@ -6,10 +6,12 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from ops.made.alerts import alerts_file
 from ops.made.bill import bill
+from ops.made.contents import CONTENTS
 from ops.made.dashboards import DASHBOARDS
 from ops.made.kustomization import kustomized
 from ops.made.licences import licences_page
@@ -22,7 +24,7 @@ FILES: Mapping[str, Callable[[], str]] = {
     "prometheus/alerts.yaml": alerts_file,
     **{f"grafana/{name}": make for name, make in DASHBOARDS.items()},
     "image/licences.md": licences_page,
-    "image/sbom.cdx.json": bill,
+    **{f"image/sbom-{contents}.cdx.json": partial(bill, contents) for contents in CONTENTS},
     "kustomize/jobledger.yaml": lambda: kustomized(os.environ),
 }
 """File below `ops/` -> what makes it, in an order in which each finds what it needs."""

@@ -1,4 +1,4 @@
-"""The bill of materials of the image, in the form of CycloneDX 1.6.
+"""The bill of materials of an image, in the form of CycloneDX 1.6.
 
 It has no instant and no number of its own: the same inputs make the same bytes.
 """
@@ -19,13 +19,17 @@ from ops.made.contents import Part, parts
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def bill() -> str:
-    """Return the bill as JSON."""
+def bill(contents: str) -> str:
+    """Return the bill as JSON.
+
+    Args:
+        contents: One of `ops.made.contents.CONTENTS`.
+    """
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     program = _component(
         Part("jobledger", ours["version"], ours["license"]), ComponentType.APPLICATION
     )
-    bom = Bom(components=list(_components()))
+    bom = Bom(components=list(_components(contents)))
     bom.metadata.component = program
     bom.register_dependency(program, bom.components)
     written = json.loads(JsonV1Dot6(bom).output_as_string())
@@ -34,8 +38,8 @@ def bill() -> str:
     return json.dumps(written, indent=2, ensure_ascii=False) + "\n"
 
 
-def _components() -> Iterator[Component]:
-    for part in parts():
+def _components(contents: str) -> Iterator[Component]:
+    for part in parts(contents):
         yield _component(part, ComponentType.LIBRARY)
 
 

@@ -1,4 +1,4 @@
-"""What is in the image beside its base: the distributions of `requirements/image.txt`."""
+"""What is in an image beside its base: the distributions of its requirements."""
 
 import importlib.metadata
 import re
@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements" / "image.txt"
+REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements"
+CONTENTS = ("image", "parquet")
+"""What an image for a cluster is made with: a file of `requirements/` each, the smallest first."""
 PINNED = re.compile(r"^([\w.-]+)==(\S+)(?: ; (.*?))? \\$", re.MULTILINE)
 ELSEWHERE = "sys_platform == 'win32'"
 """Marker of what is never in an image."""
@@ -36,15 +38,19 @@ class Part:
     """An SPDX expression."""
 
 
-def parts() -> Iterator[Part]:
+def parts(contents: str = "image") -> Iterator[Part]:
     """Yield what is installed, in the order of names.
 
     Licences are read from what is installed here, which `make install` pins to the same versions.
 
+    Args:
+        contents: One of `CONTENTS`.
+
     Raises:
         ValueError: another version is installed, or a distribution says no licence.
     """
-    for name, version, marker in PINNED.findall(REQUIREMENTS.read_text(encoding="utf-8")):
+    pinned = (REQUIREMENTS / f"{contents}.txt").read_text(encoding="utf-8")
+    for name, version, marker in PINNED.findall(pinned):
         if marker == ELSEWHERE:
             continue
         found = importlib.metadata.distribution(name)

@@ -12,7 +12,8 @@ HEAD = """\
 Jobledger itself is under Apache-2.0. Beside the base (Python and the packages of its Debian, whose
 licences are in `/usr/share/doc`) the image has these distributions; the texts of their licences are
 in the `.dist-info` folders of `/opt/jobledger`. The same list for scanners is
-`/opt/jobledger/sbom.cdx.json` (CycloneDX).
+`/opt/jobledger/sbom.cdx.json` (CycloneDX). An image made with `CONTENTS=parquet` has `pyarrow`
+(Apache-2.0) as well, and says so in its list for scanners.
 
 Under the LGPL are `psycopg` and `psycopg-binary`: they are separate files, unchanged, and may be
 exchanged for others. The latter brings libpq (PostgreSQL licence), OpenSSL (Apache-2.0), Kerberos

@@ -53,6 +53,7 @@ MATRIX: dict[str, Values] = {
     "upkeep": {
         "seals": {"enabled": True, "claim": "seals", "keySecret": "seal-key"},
         "archive": {"enabled": True, "claim": "archive"},
+        "parquet": {"enabled": True, "claim": "lake", "image": "registry/jobledger:parquet"},
         "migration": {"hook": False, "secret": "jobledger-owner"},
     },
     "metrics": {

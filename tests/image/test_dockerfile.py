@@ -8,7 +8,7 @@ import pytest
 from cyclonedx.model.bom import Bom
 
 from ops.made.__main__ import OPS, stale
-from ops.made.contents import parts
+from ops.made.contents import CONTENTS, parts
 from tests.image.dockerfile import (
     DOCKERFILE,
     ROOT,
@@ -34,12 +34,7 @@ def test_what_the_steps_read_is_copied(tmp_path: Path) -> None:
     for step in ran():
         assert (tmp_path / step.split()[1]).is_file(), step
     script = (tmp_path / "ops/image/install.sh").read_text(encoding="utf-8")
-    named = (
-        "requirements/build.txt",
-        "LICENSE",
-        "ops/image/licences.md",
-        "ops/image/sbom.cdx.json",
-    )
+    named = ("requirements/build.txt", "LICENSE", "ops/image/licences.md")
     for name in named:
         assert name in script
         assert (tmp_path / name).is_file(), name
@@ -74,17 +69,26 @@ def test_the_labels_say_the_version_of_the_program() -> None:
     assert f"appVersion: {version}\n" in chart
 
 
-@pytest.mark.parametrize("name", ["image/licences.md", "image/sbom.cdx.json"])
+@pytest.mark.parametrize(
+    "name", ["image/licences.md", *(f"image/sbom-{contents}.cdx.json" for contents in CONTENTS)]
+)
 def test_the_lists_of_what_is_in_it_are_made_of_its_requirements(name: str) -> None:
     assert not stale(name), "run `python -m ops.made`"
 
 
-def test_the_bill_can_be_read_and_has_all_parts_with_their_licences() -> None:
-    written = json.loads((OPS / "image/sbom.cdx.json").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("contents", CONTENTS)
+def test_the_bill_can_be_read_and_has_all_parts_with_their_licences(contents: str) -> None:
+    written = json.loads((OPS / f"image/sbom-{contents}.cdx.json").read_text(encoding="utf-8"))
     read: Bom = Bom.from_json(written)  # type: ignore[attr-defined]  # its decorator makes it
-    assert {one.name for one in read.components} == {part.name for part in parts()}
+    assert {one.name for one in read.components} == {part.name for part in parts(contents)}
     assert all(one.licenses for one in read.components)
-    copyleft = {part.name for part in parts() if "GPL" in part.licence}
+    copyleft = {part.name for part in parts(contents) if "GPL" in part.licence}
     page = (OPS / "image/licences.md").read_text(encoding="utf-8")
     assert copyleft == {"psycopg", "psycopg-binary"}, "name it in the page's head"
     assert all(f"`{name}`" in page for name in copyleft)
+
+
+def test_an_image_can_have_what_writes_parquet_and_nothing_else_besides() -> None:
+    """A chart's CronJob needs it, and neither a private Postgres nor plots."""
+    assert {p.name for p in parts("parquet")} - {p.name for p in parts()} == {"pyarrow"}
+    assert {p.name for p in parts()} <= {p.name for p in parts("parquet")}

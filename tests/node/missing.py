@@ -72,3 +72,8 @@ def os_release(file: Path = Path("/etc/os-release")) -> dict[str, str]:
         return {}
     pairs = (line.split("=", 1) for line in file.read_text(encoding="utf-8").splitlines())
     return {pair[0]: pair[1].strip('"') for pair in pairs if len(pair) == 2}
+
+
+if __name__ == "__main__":
+    lacking = missing(this_machine())
+    sys.stdout.write("\n".join(lacking or ["This machine has what a node needs."]) + "\n")

@@ -34,7 +34,7 @@ def write(
         import pyarrow.csv  # noqa: PLC0415
         import pyarrow.parquet as pq  # noqa: PLC0415
     except ImportError as error:
-        advice = "Parquet needs pyarrow; install it with: pip install 'jobledger[report]'"
+        advice = "Parquet needs pyarrow; install it with: pip install 'jobledger[parquet]'"
         raise LedgerMisconfigured(advice) from error
     schema = pa.schema(
         [

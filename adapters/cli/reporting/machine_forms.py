@@ -69,7 +69,7 @@ def as_parquet(answer: Answer) -> bytes:
         import pyarrow.parquet as pq  # noqa: PLC0415
     except ImportError:
         fail(
-            "Parquet needs pyarrow; install it with: pip install 'jobledger[report]'",
+            "Parquet needs pyarrow; install it with: pip install 'jobledger[parquet]'",
             ExitCode.MISCONFIGURED,
         )
     fields = [

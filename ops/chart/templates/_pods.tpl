@@ -66,10 +66,15 @@ topologySpreadConstraints:
 {{- end }}
 
 {{- define "jobledger.container" -}}
-image: {{ include "jobledger.image" . }}
-imagePullPolicy: {{ .Values.image.pullPolicy }}
+{{ include "jobledger.containerOf" (dict "root" . "image" "") }}
+{{- end }}
+
+{{- /* The same of another image; dict "root" . "image" "", which is the chart's own. */}}
+{{- define "jobledger.containerOf" -}}
+image: {{ .image | default (include "jobledger.image" .root) }}
+imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 securityContext:
-  {{- include "jobledger.containerSecurity" . | nindent 2 }}
+  {{- include "jobledger.containerSecurity" .root | nindent 2 }}
 {{- end }}
 
 {{- /* One environment variable from a Secret; dict "name" … "secret" … "key" …. */}}

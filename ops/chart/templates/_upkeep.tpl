@@ -1,5 +1,6 @@
 {{- /* A CronJob of a command that writes into a volume: dict "root" . "part" "seals" "args" (list …)
-"schedule" … "claim" … "mount" "/seals" "secret" … "key" … "signing" (dict "secret" … "key" …). */}}
+"schedule" … "seals" …, "archive" …, "lake" … (claims), "image" …, "secret" … "key" …
+"signing" (dict "secret" … "key" …). */}}
 {{- define "jobledger.upkeep" -}}
 apiVersion: batch/v1
 kind: CronJob
@@ -26,7 +27,7 @@ spec:
           {{- include "jobledger.placing" . | nindent 10 }}
           containers:
             - name: {{ .part }}
-              {{- include "jobledger.container" .root | nindent 14 }}
+              {{- include "jobledger.containerOf" (dict "root" .root "image" .image) | nindent 14 }}
               args:
                 {{- toYaml .args | nindent 16 }}
               env:
@@ -51,6 +52,9 @@ spec:
                 {{- if .archive }}
                 - {name: archive, mountPath: /archive}
                 {{- end }}
+                {{- if .lake }}
+                - {name: lake, mountPath: /lake}
+                {{- end }}
                 {{- if .signing.secret }}
                 - {name: seal-key, mountPath: /etc/jobledger/seal, readOnly: true}
                 {{- end }}
@@ -64,6 +68,9 @@ spec:
             {{- end }}
             {{- if .archive }}
             - {name: archive, persistentVolumeClaim: {claimName: {{ .archive }}}}
+            {{- end }}
+            {{- if .lake }}
+            - {name: lake, persistentVolumeClaim: {claimName: {{ .lake }}}}
             {{- end }}
             {{- if .signing.secret }}
             - name: seal-key

@@ -166,14 +166,14 @@ def test_what_is_missing_is_named_with_what_to_install(
     """Neither pyarrow nor matplotlib is needed for anything else."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for wanting in (
-        lambda: as_parquet(of_failures()),
-        lambda: plot(of_failures(), tmp_path / "a.png"),
+    for extra, wanting in (
+        ("parquet", lambda: as_parquet(of_failures())),
+        ("report", lambda: plot(of_failures(), tmp_path / "a.png")),
     ):
         with pytest.raises(typer.Exit) as ended:
             wanting()
         assert ended.value.exit_code == ExitCode.MISCONFIGURED
-        assert "pip install 'jobledger[report]'" in capsys.readouterr().err
+        assert f"pip install 'jobledger[{extra}]'" in capsys.readouterr().err
 
 
 def test_parquet_is_kept_out_of_a_terminal(

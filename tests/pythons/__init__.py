@@ -1,0 +1,1 @@
+"""The program in clean environments of every Python that it is said to work with."""
