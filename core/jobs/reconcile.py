@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, cast
 
+from msgspec import Struct
+
 from jobledger.core.decider import Decided
 from jobledger.core.jobs.events import (
     DecisionCancelled,
@@ -105,32 +107,60 @@ class ReconcileRules(Generic[Job, Event]):
             for rule in self.rules:
                 if events := rule(state, at):
                     return events
-        manifest = state.manifest
-        here = Standpoint(
-            at=at,
-            cause=cause,
-            attempt=state.attempt.number if state.attempt is not None else 0,
-            generation=manifest.generation if manifest is not None else 0,
-            digest=manifest.digest if manifest is not None else "",
-        )
-        effects = effect_changes(
-            here,
-            self.desired_effects(state),
+        changes = self._effects(state, cause, at) or self._decisions(state, cause, at)
+        return cast("tuple[Event, ...]", changes)  # every kind has these events
+
+    def _effects(
+        self, state: Job, cause: ObservationId, at: Instant
+    ) -> tuple[EffectRequested | EffectSuperseded, ...]:
+        desired = tuple(self.desired_effects(state))
+        if are_under_way(desired, state.effects):
+            return ()
+        return effect_changes(
+            standpoint(state, cause, at),
+            desired,
             state.effects,
             is_awaited=lambda effect: self.is_awaited(state, effect),
             why_dropped=self.why_dropped,
         )
-        changes = effects or decision_changes(
-            here,
-            self.desired_decisions(state),
+
+    def _decisions(
+        self, state: Job, cause: ObservationId, at: Instant
+    ) -> tuple[DecisionCancelled | DecisionScheduled, ...]:
+        desired = tuple(self.desired_decisions(state))
+        if are_pending(desired, state.decisions):
+            return ()
+        return decision_changes(
+            standpoint(state, cause, at),
+            desired,
             state.decisions,
             lambda decision: self.why_cancelled(state, decision),
         )
-        return cast("tuple[Event, ...]", changes)  # every kind has these events
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standpoint:
+def are_under_way(desired: Sequence[DesiredEffect], under_way: Sequence[OpenEffect]) -> bool:
+    """Return whether just these effects are under way, in this order: what most turns find."""
+    if len(desired) != len(under_way):
+        return False
+    for effect, known in zip(desired, under_way, strict=True):
+        if effect.name != known.desired.name or effect.kind is not known.desired.kind:
+            return False
+    return True
+
+
+def are_pending(desired: Sequence[DesiredDecision], pending: Sequence[PendingDecision]) -> bool:
+    """Return whether just these decisions are pending, in this order: what most turns find."""
+    if len(desired) != len(pending):
+        return False
+    for item, known in zip(desired, pending, strict=True):
+        if item.due_at != known.due_at or item.kind is not known.kind:
+            return False
+        if item.subject != known.subject:
+            return False
+    return True
+
+
+class Standpoint(Struct, frozen=True, kw_only=True):
     """From where effects and decisions are asked for."""
 
     at: Instant
@@ -140,6 +170,18 @@ class Standpoint:
     """Number of the present attempt; 0 if there is none."""
     generation: int
     digest: str
+
+
+def standpoint(state: _Job, cause: ObservationId, at: Instant) -> Standpoint:
+    """Return from where a job asks for effects and decisions."""
+    manifest, attempt = state.manifest, state.attempt
+    return Standpoint(
+        at=at,
+        cause=cause,
+        attempt=attempt.number if attempt is not None else 0,
+        generation=manifest.generation if manifest is not None else 0,
+        digest=manifest.digest if manifest is not None else "",
+    )
 
 
 def effect_changes(

@@ -1,24 +1,28 @@
 """The effects and decisions that a Job's state calls for."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from jobledger.core.batchjob.phases import FINAL, Phase
 from jobledger.core.batchjob.state import (
     BatchAttempt,
     BatchJobState,
+    KnownBatchJob,
     is_to_be_suspended,
 )
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.decisions import DecisionKind, DesiredDecision
 from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind
-from jobledger.core.jobs.pending.pacing import waiting_keys, wanted_tries
+from jobledger.core.jobs.pending.pacing import is_any_waiting, waiting_keys, wanted_tries
 from jobledger.core.jobs.retries.job_deadline import cause, due_at
 
 
 def desired_effects(state: BatchJobState) -> tuple[DesiredEffect, ...]:
     """Return every effect that should be under way now; none that has to wait."""
+    called = called_for(state)
+    if not is_any_waiting(state.refused, state.repeated):
+        return called
     waiting = waiting_keys(state.refused, state.repeated)
-    return tuple(effect for effect in called_for(state) if effect.key not in waiting)
+    return tuple(effect for effect in called if effect.key not in waiting)
 
 
 def called_for(state: BatchJobState) -> tuple[DesiredEffect, ...]:
@@ -75,10 +79,15 @@ def desired_decisions(state: BatchJobState) -> tuple[DesiredDecision, ...]:
     manifest = state.manifest
     if is_dormant(state) or is_leaving(state) or manifest is None:
         return ()
+    return (*_tries(state, manifest), *_deadline(state), *_retry(state))
+
+
+def _tries(state: BatchJobState, manifest: KnownBatchJob) -> Iterable[DesiredDecision]:
+    if not is_any_waiting(state.refused, state.repeated):
+        return ()
     keys = {effect.key for effect in called_for(state)} if state.repeated else set()
     first = manifest.policy.effect_retry_seconds
-    tries = wanted_tries(state.refused, state.repeated, keys, first)
-    return (*tries, *_deadline(state), *_retry(state))
+    return wanted_tries(state.refused, state.repeated, keys, first)
 
 
 def _deadline(state: BatchJobState) -> Iterator[DesiredDecision]:

@@ -50,6 +50,17 @@ def done_once_more(
     return (*(item for item in repeated if item.key != key), entry)[-REMEMBERED_MAX:]
 
 
+def is_any_waiting(refused: Iterable[RefusedEffect], repeated: Iterable[RepeatedEffect]) -> bool:
+    """Return whether a piece of work is not to be asked for yet. It is asked at every turn."""
+    for item in refused:
+        if item.waiting:
+            return True
+    for done in repeated:  # noqa: SIM110 a generator would cost more than what it looks through
+        if done.waiting:
+            return True
+    return False
+
+
 def waiting_keys(
     refused: Iterable[RefusedEffect], repeated: Iterable[RepeatedEffect]
 ) -> frozenset[EffectKey]:

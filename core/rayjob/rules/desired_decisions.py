@@ -1,11 +1,11 @@
 """The decisions that a RayJob's state calls for. Others that are pending are cancelled."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.decisions import DecisionKind, DesiredDecision
-from jobledger.core.jobs.pending.pacing import wanted_tries
+from jobledger.core.jobs.pending.pacing import is_any_waiting, wanted_tries
 from jobledger.core.jobs.retries.job_deadline import cause as deadline_cause
 from jobledger.core.rayjob.deletion import desired_deletions
 from jobledger.core.rayjob.ending import job_deadline
@@ -26,6 +26,9 @@ ACTIVE = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
 
 Upstream does not look at it in Waiting, and fails the job right after.
 """
+
+BOUNDED = ACTIVE | {Phase.NEW, Phase.RETRYING}
+"""Phases that the deadline over all attempts bounds."""
 
 PRE_RUNNING = frozenset({Phase.INITIALIZING, Phase.WAITING})
 
@@ -71,7 +74,7 @@ def _job_deadline(state: RayJobState, manifest: KnownManifest) -> Iterator[Desir
     """
     phase, due = standing(state), job_deadline(state)
     concluding = phase is Phase.RUNNING and state.entrypoint.has_ended
-    if due is None or concluding or phase not in ACTIVE | {Phase.NEW, Phase.RETRYING}:
+    if due is None or concluding or phase not in BOUNDED:
         return
     why = deadline_cause(manifest.options.job_deadline_seconds or 0)
     yield DesiredDecision(kind=DecisionKind.JOB_DEADLINE, due_at=due, cause=why)
@@ -127,7 +130,9 @@ def _retry(state: RayJobState, attempt: Attempt) -> Iterator[DesiredDecision]:
         yield DesiredDecision(kind=DecisionKind.RETRY, due_at=attempt.retry_at, cause=cause)
 
 
-def _tries(state: RayJobState, manifest: KnownManifest) -> Iterator[DesiredDecision]:
+def _tries(state: RayJobState, manifest: KnownManifest) -> Iterable[DesiredDecision]:
+    if not is_any_waiting(state.refused, state.repeated):
+        return ()
     keys = {effect.key for effect in called_for(state)} if state.repeated else ()
     first = manifest.policy.effect_retry_seconds
     return wanted_tries(state.refused, state.repeated, keys, first)

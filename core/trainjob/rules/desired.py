@@ -4,13 +4,18 @@ Source for when objects are applied: Trainer v2.3, trainjob_controller.go and th
 builder. A running JobSet is never touched, so an apply may well find nothing to do.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.decisions import DecisionKind, DesiredDecision
 from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind, RefusedEffect
-from jobledger.core.jobs.pending.pacing import AT_ONCE_MAX, waiting_keys, wanted_tries
+from jobledger.core.jobs.pending.pacing import (
+    AT_ONCE_MAX,
+    is_any_waiting,
+    waiting_keys,
+    wanted_tries,
+)
 from jobledger.core.jobs.retries.job_deadline import cause, due_at
 from jobledger.core.trainjob.phases import Phase
 from jobledger.core.trainjob.state import (
@@ -24,8 +29,11 @@ from jobledger.core.values.instants import later
 
 def desired_effects(state: TrainJobState) -> tuple[DesiredEffect, ...]:
     """Return every effect that should be under way now; none that has to wait."""
+    called = called_for(state)
+    if not is_any_waiting(state.refused, state.repeated):
+        return called
     waiting = waiting_keys(state.refused, state.repeated)
-    return tuple(effect for effect in called_for(state) if effect.key not in waiting)
+    return tuple(effect for effect in called if effect.key not in waiting)
 
 
 def called_for(state: TrainJobState) -> tuple[DesiredEffect, ...]:
@@ -99,7 +107,9 @@ def _deadline(state: TrainJobState, manifest: KnownTrainJob) -> Iterator[Desired
     )
 
 
-def _tries(state: TrainJobState, manifest: KnownTrainJob) -> Iterator[DesiredDecision]:
+def _tries(state: TrainJobState, manifest: KnownTrainJob) -> Iterable[DesiredDecision]:
+    if not is_any_waiting(state.refused, state.repeated):
+        return ()
     keys = {effect.key for effect in called_for(state)} if state.repeated else set()
     apply = (EffectKind.APPLY_OBJECTS, state.identity.name if state.identity is not None else "")
     refused = state.refused
