@@ -201,6 +201,17 @@ def test_a_thousand_events_are_on_a_page_and_the_rest_on_the_next(pages: Pages, 
     expect(tab.locator("li.event").first).to_have_attribute("id", "v1001")
 
 
+def test_an_event_far_down_is_there_for_whoever_comes_for_it(pages: Pages, tabs: Tabs) -> None:
+    tab = tabs()
+    tab.goto(pages.url + pages.of_job("long", "?show=all#v900"))
+    expect(tab.locator("#v900")).to_be_in_viewport()
+    expect(tab.locator("li.event:target")).to_have_attribute("id", "v900")
+    plain = tabs(java_script_enabled=False)
+    plain.goto(pages.url + pages.of_job("long", "?show=all"))
+    plain.get_by_role("link", name="All of them, without scripts").click()
+    expect(plain.locator("li.event")).to_have_count(1000)
+
+
 def test_citations_lead_to_what_they_cite(pages: Pages, tabs: Tabs) -> None:
     tab = tabs()
     tab.goto(pages.url + pages.of_job("fails"))

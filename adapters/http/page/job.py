@@ -1,6 +1,7 @@
 """One job: why, when and what, with a cursor that tells what was true and what was known."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 from starlette.requests import Request
@@ -39,6 +40,9 @@ RUNS_MAX = 50
 WORDS_MAX = 600
 LEVELS = ("turns", "main", "all")
 """What is shown of the events: those that turned the story, what `history` shows, and all."""
+
+AT_ONCE = 30
+"""Events that are there when a page is drawn first; scripts bring in the others after that."""
 _TURNS = (
     *ROLES.attempt_started,
     *ROLES.attempt_ended,
@@ -51,26 +55,27 @@ _TURNS = (
 SHOW = Parameter(name="show", kind=ParameterKind.TEXT, meaning="")
 AT = Parameter(name="at", kind=ParameterKind.TEXT, meaning="")
 AFTER = Parameter(name="after", kind=ParameterKind.NUMBER, meaning="")
+PLAIN = Parameter(name="plain", kind=ParameterKind.FLAG, meaning="")
+"""Whether all events of the page are to be seen without scripts."""
 
 
 def story(parts: PageParts, request: Request) -> Response:
     """Return the first page of a job."""
-    given, row = asked(request, SHOW, AT, AFTER), job_of(parts, request)
+    given, row = asked(request, SHOW, AT, AFTER, PLAIN), job_of(parts, request)
     level = given.text("show") or "main"
     if level not in LEVELS:
         raise BadRequest(f"show is one of {', '.join(LEVELS)}")
     at, after = given.text("at"), given.number("after") or 0
     signed_in = request.scope.get("signed_in", False)
     tag = etag_of(request.url.query, row, signed_in)
-    return unless_known(
-        request, tag, lambda: _told(parts, row, (level, at, after), signed_in=signed_in)
-    )
+    wanted = level, at, after, given.flag("plain")
+    return unless_known(request, tag, lambda: _told(parts, row, wanted, signed_in=signed_in))
 
 
 def _told(
-    parts: PageParts, row: JobRow, wanted: tuple[str, str, int], *, signed_in: bool
+    parts: PageParts, row: JobRow, wanted: tuple[str, str, int, bool], *, signed_in: bool
 ) -> Response:
-    level, at, _ = wanted
+    level, at, after, plain = wanted
     found = dossier_of(parts, row)
     events = found.read()
     decisions = parts.sources.history.decisions(row.stream_id)
@@ -84,50 +89,87 @@ def _told(
         level=level,
         at=at,
         moment=moment_of(found, at) if at else None,
-        rest=lambda: _rest(parts, row, wanted, found, events, decisions),
+        why=_Asked(
+            parts=parts,
+            row=row,
+            level=level,
+            after=after,
+            plain=plain,
+            found=found,
+            events=events,
+            decisions=decisions,
+        ).why,
     )
 
 
-def _rest(
-    parts: PageParts,
-    row: JobRow,
-    wanted: tuple[str, str, int],
-    found: Dossier,
-    events: tuple[ReadEvent, ...],
-    decisions: Sequence[DecisionRow],
-) -> tuple[object, ...]:
-    """Return what of a job takes its time, in the order in which the template names it."""
-    level, _, after = wanted
-    account, why = explained(found, events)
-    levels = {read.version: _level(read.event) for read in events}
-    of_level = (one for one in events if LEVELS.index(levels[one.version]) <= LEVELS.index(level))
-    every = timeline(((read.version, read.event) for read in of_level), WORDS_MAX)
-    lines = [line for line in every if line.version > after]
-    shown, show = lines[:EVENTS_MAX], level if level != "main" else ""
-    here, then = {one.version for one in shown}, address(f"/jobs/{row.stream_id}", show=show)
-    alike = parts.similar(row.stream_id, account.failure_class) if account.failure_class else None
-    return (
-        account,
-        counted_as([read.event for read in events]) if account.failure_class else "",
-        alike.sentences if alike is not None else (),
-        _worked(parts, row, account),
-        gantt(row, facts(read.event for read in events), decisions, parts.now()),
-        why,
-        {
-            version: f"#v{version}" if version in here else event_address(row.stream_id, version)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What of a job is asked for, and what was read for it."""
+
+    parts: PageParts
+    row: JobRow
+    level: str
+    after: int
+    plain: bool
+    found: Dossier
+    events: tuple[ReadEvent, ...]
+    decisions: Sequence[DecisionRow]
+
+    def why(self) -> tuple[object, ...]:
+        """Return why the job stands so, and how to go on, in the order of the template's names.
+
+        It is sent before the rest is made, which takes as long again.
+        """
+        levels = {read.version: _level(read.event) for read in self.events}
+        wanted = LEVELS.index(self.level)
+        of_level = [r for r in self.events if LEVELS.index(levels[r.version]) <= wanted]
+        account, causes = explained(self.found, self.events)
+        here, stream = {read.version for read in self._shown(of_level)}, self.row.stream_id
+        links = {
+            version: f"#v{version}" if version in here else event_address(stream, version)
             for one in account.sentences
             for version in one.versions
-        },
-        lambda: _items(
-            shown,
-            f"{then}{'&' if show else '?'}at=",
-            events[0].event.at,
-            {version for version, its in levels.items() if its == "turns"},
-        ),
-        address(f"/jobs/{row.stream_id}", show=level, after=shown[-1].version)
-        if len(lines) > EVENTS_MAX
-        else "",
-    )
+        }
+        return account, links, lambda: self._rest(account, causes, levels, of_level)
+
+    def _rest(
+        self,
+        account: Account,
+        causes: Mapping[int, str],
+        levels: Mapping[int, str],
+        of_level: Sequence[ReadEvent],
+    ) -> tuple[object, ...]:
+        parts, row = self.parts, self.row
+        every, failed_as = [read.event for read in self.events], account.failure_class
+        alike = parts.similar(row.stream_id, failed_as) if failed_as else None
+        shown = self._shown(of_level)
+        return (
+            counted_as(every) if failed_as else "",
+            alike.sentences if alike is not None else (),
+            _worked(parts, row, account),
+            gantt(row, facts(every), self.decisions, parts.now()),
+            causes,
+            lambda: self._items(of_level, levels),
+            address(f"/jobs/{row.stream_id}", show=self.level, after=self.after or "", plain="true")
+            if len(shown) > AT_ONCE and not self.plain
+            else "",
+            address(f"/jobs/{row.stream_id}", show=self.level, after=shown[-1].version)
+            if shown and shown[-1] is not of_level[-1]
+            else "",
+        )
+
+    def _shown(self, of_level: Sequence[ReadEvent]) -> Sequence[ReadEvent]:
+        """Return the events of this page."""
+        return [read for read in of_level if read.version > self.after][:EVENTS_MAX]
+
+    def _items(self, of_level: Sequence[ReadEvent], levels: Mapping[int, str]) -> Markup:
+        every = timeline(((read.version, read.event) for read in of_level), WORDS_MAX)
+        lines = [line for line in every if line.version > self.after][:EVENTS_MAX]
+        show = self.level if self.level != "main" else ""
+        then = f"?show={show}&at=" if show else "?at="
+        turns = {version for version, its in levels.items() if its == "turns"}
+        at_once = len(lines) if self.plain else AT_ONCE
+        return _items(lines, then, self.events[0].event.at, turns, at_once)
 
 
 def _level(event: JobEvent) -> str:
@@ -137,14 +179,18 @@ def _level(event: JobEvent) -> str:
     return "all" if NAMES[type(event)] in QUIET else "main"
 
 
-def _items(lines: Iterable[Line], then: str, begun: Instant, turns: Collection[int]) -> Markup:
+def _items(
+    lines: Sequence[Line], then: str, begun: Instant, turns: Collection[int], at_once: int
+) -> Markup:
     """Return events as items of a list; of five hundred a template takes several times as long.
 
     `then` is the address of an instant without its value, `turns` has the versions of what turned
-    the story.
+    the story; of all lines so many are seen `at_once`, the others scripts bring in.
     """
     written, attempt, day, then = list[str](), -1, None, str(escape(then))
-    for line in lines:
+    for place, line in enumerate(lines):
+        if place == at_once:
+            written.append("<template data-later>")
         if (line.attempt, line.at.date()) != (attempt, day):
             attempt, day = line.attempt, line.at.date()
             name = f"Attempt {attempt}" if attempt else "Before the first attempt"
@@ -159,6 +205,8 @@ def _items(lines: Iterable[Line], then: str, begun: Instant, turns: Collection[i
             f'<span class="words">{escape(line.words)} <a class="then" href="{then}{number}#moment"'
             ' title="How the job stood when this was written down">then</a></span></li>'
         )
+    if len(lines) > at_once:
+        written.append("</template>")
     return Markup("\n".join(written))  # noqa: S704  # what is foreign in it is escaped
 
 

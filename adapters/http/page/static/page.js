@@ -7,15 +7,26 @@ const PATIENCE = 600; // milliseconds without an answer, after which a reader is
 
 const AT_ONCE = 80; // times that are put into the reader's zone before the page is drawn
 
+// Events that nobody sees at first come in once the page is drawn, or at once if one is pointed at.
+const bringIn = (within) => {
+  for (const later of within.querySelectorAll("template[data-later]")) later.replaceWith(later.content);
+};
+const isPointedAt = (later) => location.hash.length > 1 && later.content.getElementById(location.hash.slice(1));
+
 const dress = (within) => {
+  bringIn(within);
   showTimes(within);
   drawCharts(within);
 };
 
 remember();
+if ([...document.querySelectorAll("template[data-later]")].some(isPointedAt)) {
+  bringIn(document);
+  location.replace(location.hash); // it was not there when the browser looked for it
+}
 showTimes(document, AT_ONCE);
 drawCharts(document);
-requestAnimationFrame(() => setTimeout(() => showTimes(document)));
+requestAnimationFrame(() => setTimeout(() => { bringIn(document); showTimes(document); }));
 countDown(document);
 setInterval(() => countDown(document), 1000);
 keepLive(dress);

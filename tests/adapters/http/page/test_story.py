@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 import urllib3
 
+from jobledger.adapters.http.page.job import AT_ONCE
 from jobledger.adapters.http.page.rendering import EVENTS_MAX, REST, _parts, event_address
 from jobledger.core.errors import LedgerUnavailable
 from tests.support import rayjob_stories as stories
@@ -53,12 +54,26 @@ def test_an_event_has_an_address(version: int, query: str) -> None:
 def test_the_head_of_a_page_is_sent_first_and_events_last(long: Pages) -> None:
     address = f"{long.url}{long.of_job('long')}"
     answer = urllib3.request("GET", address, preload_content=False)
-    head, why, *rest = answer.read_chunked()
+    head, why, chart, *rest = answer.read_chunked()
     assert b'rel="stylesheet"' in head
     assert b'id="why"' not in head
-    assert b'class="bar running' in why
-    assert b'<li id="v' not in why
+    assert b'class="lead"' in why
+    assert b'class="bar running' not in why
+    assert b'class="bar running' in chart
+    assert b'<li id="v' not in chart
     assert b'<li id="v1"' in b"".join(rest)
+
+
+def test_events_that_nobody_sees_at_first_wait_for_scripts_or_for_a_link(long: Pages) -> None:
+    told = long.ask(long.of_job("long", "?show=all")).data.decode()
+    first, later = told.split("<template data-later>")
+    assert first.count('<li id="v') == AT_ONCE
+    assert later.count('<li id="v') == EVENTS_MAX - AT_ONCE
+    (link,) = re.findall('<noscript>.*?href="(.*?)#', told)
+    plain = long.ask(link.replace("&amp;", "&")).data.decode()
+    assert plain.count('<li id="v') == EVENTS_MAX
+    assert "<template" not in plain
+    assert "<noscript" not in plain
 
 
 def test_a_page_that_breaks_off_says_why() -> None:
