@@ -12,7 +12,7 @@ Source: Kubernetes, metav1.IsControlledBy; an API server takes one controller pe
 import re
 from dataclasses import dataclass
 
-from jobledger.core.values.documents import Manifest, child, items, text
+from jobledger.core.values.documents import Json, Manifest, child, items, text
 
 MAKERS = frozenset({"jobledger", "trainer", "kuberay-operator", "trainer-controller-manager"})
 """Field managers of those who make objects for jobs: this controller's own, and upstream's."""
@@ -94,11 +94,14 @@ def _owner_words(manifest: Manifest, job_kind: str) -> str:
     if found is not None:
         earlier = "another " if found.kind == job_kind else ""
         return f"it belongs to {earlier}{_word(found.kind)} {_word(found.name)}"
-    if any(
-        text(entry, "manager") in MAKERS for entry in items(manifest, "metadata", "managedFields")
-    ):
+    if any(_is_of_a_maker(entry) for entry in items(manifest, "metadata", "managedFields")):
         return "nobody owns it, a job left it behind, as --cascade=orphan does"
     return "nobody owns it"
+
+
+def _is_of_a_maker(entry: Json) -> bool:
+    """Return whether an entry is that of a maker's write; controllers write statuses of anybody."""
+    return text(entry, "manager") in MAKERS and not text(entry, "subresource")
 
 
 def _word(given: str) -> str:

@@ -75,11 +75,20 @@ WAY_OUT = (
 )
 ON_ITS_WAY_OUT = "It is being deleted; this TrainJob goes on once it is gone"
 LEFT_BEHIND = {"managedFields": [{"manager": "kubectl-edit"}, {"manager": "trainer"}]}
+STATUS_WRITTEN = {
+    "managedFields": [
+        {"manager": "kubectl-create"},
+        {"manager": "kuberay-operator", "subresource": "status"},
+        {"manager": "jobledger", "subresource": "status"},
+    ]
+}
+"""What a user made: KubeRay writes the status of every RayCluster, we that of Jobs given to us."""
 BY_HAND = {"managedFields": [{"manager": "kubectl-create"}]}
 LEAVING = {"deletionTimestamp": "2026-11-21T12:00:00Z"}
 WORDS = [
     (an_object(), f"nobody owns it. {WAY_OUT}"),
     (an_object(**BY_HAND), f"nobody owns it. {WAY_OUT}"),
+    (an_object(**STATUS_WRITTEN), f"nobody owns it. {WAY_OUT}"),
     (
         an_object(**LEFT_BEHIND),
         f"nobody owns it, a job left it behind, as --cascade=orphan does. {WAY_OUT}",
