@@ -118,7 +118,7 @@ def _endpoint(handler: Handler, held: Held) -> Callable[[Request], object]:
         except ClusterError as error:
             log.warning("cannot decide", path=request.url.path, why=str(error))
             return JSONResponse({"error": f"cannot be judged now: {error}"}, status_code=503)
-        return JSONResponse(review_of(review, answer))
+        return Response(written(review_of(review, answer)), media_type="application/json")
 
     return answered
 
@@ -154,6 +154,11 @@ def read_review(body: bytes) -> Review:
     if not uid or not isinstance(new, Mapping):
         raise Unreadable("request.uid and request.object are needed")
     return Review(uid, new, old if isinstance(old, Mapping) else None)
+
+
+def written(answer: Manifest) -> str:
+    """Return an answer as JSON in ASCII: what it quotes may hold halves of characters."""
+    return json.dumps(answer)
 
 
 def review_of(review: Review, answer: Answer) -> Manifest:

@@ -8,6 +8,7 @@ the one that has waited longest is closed at once, so a probe that comes and ask
 import asyncio
 from typing import Protocol
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_SECONDS = 10.0
@@ -21,6 +22,10 @@ REQUEST_SECONDS = 120.0
 
 REQUESTS_MAX = 200
 """So many requests may be under way; the oldest makes way for the next."""
+
+
+UNANSWERED = frozenset({h11.IDLE, h11.SEND_RESPONSE})
+"""States of a connection in which an answer can begin."""
 
 
 class Connection(Protocol):
@@ -80,6 +85,20 @@ class PatientProtocol(H11Protocol):
         if not self.transport.is_closing():
             self.waiting.enter(self)
         super().on_response_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP, unless an answer is under way or done: then it is cut off.
+
+        uvicorn would let the application answer after that, which h11 refuses: thirty lines in the
+        log for each request of whoever can reach the port.
+        """
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in UNANSWERED:
+            super().send_400_response(msg)
+        else:
+            self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""

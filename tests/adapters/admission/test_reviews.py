@@ -126,6 +126,17 @@ def test_anything_at_all_in_an_object_is_judged(site: str) -> None:
             assert "allowed" in response(ask(f"{site}{path}", review(odd, odd)))
 
 
+def test_half_a_character_in_what_is_quoted_is_answered(site: str) -> None:
+    """An API server sends none; whoever else reaches the port had a traceback for each."""
+    job = rayjob()
+    job["metadata"]["name"] = "\ud800" * 70
+    answer = ask(f"{site}{VALIDATE_RAYJOB}", review(job))
+    assert answer.status == 200
+    assert "\ud800" in response(answer)["status"]["message"]
+    uid = review(rayjob()).replace(b"u-1", b"\\udfff")
+    assert ask(f"{site}{VALIDATE_RAYJOB}", uid).json()["response"]["uid"] == "\udfff"
+
+
 def begun(site: str, length: int, sent: bytes) -> socket.socket:
     """Return a connection on which a review of a length was begun, and something of it sent."""
     where = parse_url(site)

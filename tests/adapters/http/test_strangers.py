@@ -92,6 +92,30 @@ def test_half_a_request_is_not_waited_for(first: bytes) -> None:
         assert is_closed(stranger)
 
 
+CHUNKED = HALF + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [(CHUNKED + b"-1\r\n",), (CHUNKED, b"-1\r\n")],
+    ids=["before the answer", "after the answer"],
+)
+def test_a_body_that_is_no_http_ends_its_connection_and_leaves_no_traceback(
+    pieces: tuple[bytes, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever reaches the port had thirty lines in the log for each."""
+    with served() as address, ExitStack() as stack:
+        stranger = connected(stack, address)
+        stranger.sendall(pieces[0])
+        for piece in pieces[1:]:
+            assert answered(stranger) == 200
+            stranger.sendall(piece)
+        while not is_closed(stranger):
+            """It may be told first what is wrong."""
+        assert asked(address) == 200
+    assert not [one for one in caplog.records if one.exc_info], caplog.text
+
+
 class Kubernetes:
     """Knows one token, and counts what it is asked."""
 
