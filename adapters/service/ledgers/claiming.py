@@ -6,7 +6,8 @@ rule in `core.claims.rule`. A run that the list of replicas names but whose clai
 database is waited for without being called a rival: it has yet to follow a failover, or it goes on
 beside a promoted copy of its ledger, and then it leaves the list. A claim of another database
 counts as alive until it was silent for its whole duration, by the own clock; one of the same
-database (an earlier run that was killed leaves one) only once it was seen to be renewed.
+database (an earlier run or a replica that was killed leaves one) only once it was seen to be
+renewed while the list of replicas did not name its run.
 """
 
 import hashlib
@@ -54,6 +55,8 @@ class _Sighting:
     version: str
     at: float
     is_renewed: bool = False
+    is_of_replica: bool = False
+    """Whether the list of replicas has named its run since: it was written by one of ours."""
 
 
 class Claiming:
@@ -168,7 +171,7 @@ class Claiming:
         found = self._cluster.list(LEASES, self.namespace, SELECTOR).items
         # After the claims: a replica is on the list before it claims.
         replicas = self._ledgers.replicas()
-        alive = [one for one in self._alive(mine, found) if overlap(mine, one)]
+        alive = [one for one in self._alive(mine, found, replicas) if overlap(mine, one)]
         others = [one for one in alive if not is_replica(mine, one, replicas)]
         before = mine.standing
         standing = stand(mine, others)
@@ -181,7 +184,9 @@ class Claiming:
         self._tell(rivals, now)
         return standing is not before
 
-    def _alive(self, mine: Claim, found: Collection[Manifest]) -> list[Claim]:
+    def _alive(
+        self, mine: Claim, found: Collection[Manifest], replicas: Collection[str]
+    ) -> list[Claim]:
         """Return the claims of others that are alive, and remove those long silent."""
         now = self._clock.monotonic()
         alive, there = [], {}
@@ -196,7 +201,9 @@ class Claiming:
                 last = _Sighting(version, now, is_renewed=True)
             there[claim.name] = last
             silent = now - last.at
-            is_shown = last.is_renewed or claim.database != mine.database
+            last.is_of_replica |= is_replica(mine, claim, replicas)
+            is_left = last.is_of_replica and claim.owner not in replicas
+            is_shown = claim.database != mine.database or (last.is_renewed and not is_left)
             if is_shown and silent < duration_of(manifest):
                 alive.append(claim)
             elif silent > FORGOTTEN_SECONDS:

@@ -166,6 +166,42 @@ def test_a_replica_that_was_paused_is_no_rival_of_its_own_ledger(world: World) -
     assert two.claiming.notes() == []
 
 
+@pytest.mark.parametrize("killed", [0, 1], ids=["the older is killed", "the younger is killed"])
+@pytest.mark.parametrize("seconds", range(8, 17))
+def test_a_replica_that_was_killed_is_no_rival_of_its_own_ledger(
+    world: World, killed: int, seconds: int
+) -> None:
+    """Its place on the list may lapse before its claim does."""
+    runs = [world.run("a/1", "first")]
+    world.clock.advance(1)
+    runs.append(world.run("b/1", "first"))
+    for run in runs:
+        run.replicas |= {"a/1", "b/1"}
+    world.pass_by(10, *runs)
+    other = runs[1 - killed]
+    other_goes_on = [other.claiming.allows()]
+    for second in range(30):
+        if second == seconds:
+            other.replicas.discard("ab"[killed] + "/1")
+        world.pass_by(1, other)
+        other_goes_on.append(other.claiming.allows() and not other.claiming.rivals)
+    assert all(other_goes_on)
+    assert not world.cluster.list(KUBERNETES_EVENTS).items, "nobody is called a rival"
+
+
+def test_who_goes_on_after_it_has_left_the_list_is_a_rival(world: World) -> None:
+    """As the original is of whoever started a copy of its files, list of replicas included."""
+    one = world.run("a/1", "first")
+    world.clock.advance(1)
+    two = world.run("b/1", "first")
+    two.replicas.add("a/1")
+    world.pass_by(10, one, two)
+    assert (one.claiming.allows(), two.claiming.allows()) == (True, True)
+    two.replicas.discard("a/1")
+    world.pass_by(2 * SECONDS / 3 + 1, one, two)
+    assert (one.claiming.allows(), two.claiming.allows()) == (True, False)
+
+
 def test_a_promoted_copy_waits_though_its_list_of_replicas_names_who_lives(world: World) -> None:
     predecessor = world.run("a/1", "first")
     predecessor.claiming.look()
