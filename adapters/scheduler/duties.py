@@ -4,11 +4,12 @@ Duties are planned by the machine's clock, which may be set back, and may take l
 of the process can wait.
 """
 
+import contextlib
 import threading
 from datetime import datetime
 
 from apscheduler.events import JobExecutionEvent
-from apscheduler.executors.base import BaseExecutor, run_job
+from apscheduler.executors.base import BaseExecutor, MaxInstancesReachedError, run_job
 from apscheduler.job import Job
 from apscheduler.jobstores.memory import MemoryJobStore
 
@@ -47,6 +48,11 @@ class DutyThreads(BaseExecutor):  # type: ignore[misc]  # apscheduler has no typ
         with self._changed:
             self._changed.wait_for(lambda: not self._under_way, seconds)
             return sorted(thread.name for thread in self._under_way)
+
+    def submit_job(self, job: Job, run_times: list[datetime]) -> None:
+        """Begin a duty; pass over one that is still under way, which is no news to anybody."""
+        with contextlib.suppress(MaxInstancesReachedError):
+            super().submit_job(job, run_times)
 
     def _do_submit_job(self, job: Job, run_times: list[datetime]) -> None:
         thread = threading.Thread(

@@ -48,6 +48,31 @@ def test_no_duty_is_planned_for_later_than_one_interval_from_now() -> None:
         engine.shutdown(wait=False)
 
 
+def test_a_duty_that_is_still_under_way_is_passed_over_without_a_word(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The engine warns of each: every third of a second, while a process is slow or was stopped."""
+    alarms, goes_on = some_alarms(), threading.Event()
+    slow, quick = list[int](), list[int]()
+
+    def wait() -> None:
+        slow.append(1)
+        goes_on.wait(LIMIT_SECONDS)
+
+    alarms.add_duty("slow", wait, OFTEN)
+    alarms.add_duty("quick", lambda: quick.append(1), OFTEN)
+    alarms.start(lambda _: None)
+    try:
+        wait_until(lambda: slow == [1] and len(quick) > 10, "the slow one to be due again")
+        assert slow == [1]
+        goes_on.set()
+        wait_until(lambda: len(slow) > 2, "the slow one to be carried out again")
+    finally:
+        goes_on.set()
+        alarms.stop()
+    assert [record.getMessage() for record in caplog.records] == []
+
+
 class Stepping(Table):
     """A table of decisions; the clock of the machine is set back while it is read, if told to."""
 
