@@ -7,7 +7,8 @@ class ExitCode(IntEnum):
     """Listed in the docs; scripts may rely on them.
 
     A command whose output nobody reads any more (`jobledger get | head -1`) ends with 141, as a
-    shell tells it of a program that SIGPIPE ended: that is no finding.
+    shell tells it of a program that SIGPIPE ended: that is no finding. One that Ctrl-C
+    ends has 130, one that SIGTERM ends 143.
     """
 
     OK = 0

@@ -1,6 +1,5 @@
 """The table of commands. Each command's module is loaded only when it is called."""
 
-import os
 import signal
 import sys
 from importlib import import_module
@@ -8,6 +7,8 @@ from typing import Any
 
 import typer
 from typer.core import TyperGroup
+
+from jobledger.adapters.cli.streams import drop
 
 COMMANDS = {
     "run": ("jobledger.adapters.cli.running.run", "run"),
@@ -61,7 +62,7 @@ class LazyCommands(TyperGroup):
                 if sys.stdout is not None:
                     sys.stdout.flush()
         except BrokenPipeError as error:
-            drop_output()
+            drop(sys.stdout)
             raise typer.Exit(PIPE_CLOSED) from error
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 typer's own click is private
@@ -75,11 +76,6 @@ class LazyCommands(TyperGroup):
         if cmd_name in COMMANDS and cmd_name not in self.commands:
             self.commands[cmd_name] = _loaded(cmd_name)
         return self.commands.get(cmd_name)
-
-
-def drop_output() -> None:
-    """Have nothing more written: what is in the buffers would fail again as the program ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def load_all() -> None:

@@ -2,20 +2,28 @@
 
 import errno
 import faulthandler
+import signal
 import sys
 from importlib import metadata
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.lazy_commands import LazyCommands, drop_output
+from jobledger.adapters.cli.lazy_commands import LazyCommands
 from jobledger.adapters.cli.output import errors, exit_code
+from jobledger.adapters.cli.streams import drop, open_what_is_closed
 from jobledger.adapters.interpreter import collect_seldom
 from jobledger.core.errors import JobledgerError
 
 UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """What ends the writing of a file, standard output too, and names none."""
+
+INTERRUPTED = 128 + signal.SIGINT
+"""What a shell reports of a program that Ctrl-C ended; typer ends with it as well."""
+
+TERMINATED = 128 + signal.SIGTERM
+"""The same of one that SIGTERM ended."""
 
 app = typer.Typer(
     name="jobledger",
@@ -54,29 +62,49 @@ def jobledger(
 def main() -> None:
     """Run a command; an error of ours is one line and an exit code, never a traceback.
 
-    A fault in the C code of a library, which Python cannot catch, leaves the stack of each thread.
+    Neither is Ctrl-C: whatever it interrupts, the command ends with 130, as shells have it; with
+    143 on SIGTERM. Half a file, a directory or a server of its own goes either way. A fault in the
+    C code of a library, which Python cannot catch, leaves the stack of each thread.
     """
+    open_what_is_closed()
     faulthandler.enable()
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminate)
     collect_seldom()
     for word in sys.argv[1:]:
         if _unreadable(word):
-            errors.print(f"jobledger: {word!a} is not UTF-8", style="red", soft_wrap=True)
+            _tell(f"{word!a} is not UTF-8")
             sys.exit(int(ExitCode.USAGE))
     try:
         app(prog_name="jobledger")
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     except JobledgerError as error:
-        errors.print(f"jobledger: {error}", style="red", soft_wrap=True, highlight=False)
+        _tell(str(error))
         sys.exit(int(exit_code(error)))
     except OSError as error:
         if error.filename is None and error.errno not in UNWRITABLE:
             raise  # not about a file that somebody named
         where = error.filename or "what is told cannot be written"
-        errors.print(
-            f"jobledger: {where}: {error.strerror}", style="red", soft_wrap=True, highlight=False
-        )
+        _tell(f"{where}: {error.strerror}")
         if error.filename is None:
-            drop_output()
+            drop(sys.stdout)
         sys.exit(int(ExitCode.MISCONFIGURED))
+
+
+def _tell(why: str) -> None:
+    """Say why a command ends; where that cannot be written, its exit code says so alone."""
+    try:
+        errors.print(f"jobledger: {why}", style="red", soft_wrap=True, highlight=False)
+    except OSError:
+        drop(sys.stderr)
+
+
+def _terminate(number: int, frame: object) -> NoReturn:
+    """End as at Ctrl-C; a second SIGTERM ends at once."""
+    del number, frame
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    sys.exit(TERMINATED)
 
 
 def _unreadable(word: str) -> bool:

@@ -26,6 +26,28 @@ def test_an_output_that_cannot_be_written_is_no_finding() -> None:
     assert ended.returncode == ExitCode.MISCONFIGURED
 
 
+PROGRAM = f'"{sys.executable}" -m jobledger.adapters.cli.main'
+NO_LEDGER = "get --database-url postgresql://127.0.0.1:1/none"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (f"{NO_LEDGER} 2>/dev/full", ExitCode.UNAVAILABLE),
+        (f"{NO_LEDGER} 2>&-", ExitCode.UNAVAILABLE),
+        (f"{NO_LEDGER} >&- 2>&- <&-", ExitCode.UNAVAILABLE),
+        ("report -o json >&-", ExitCode.OK),
+        ("report >&-", ExitCode.OK),
+        ("report --bogus 2>/dev/full", ExitCode.MISCONFIGURED),
+    ],
+)
+def test_who_can_be_told_nothing_has_the_exit_code(words: str, code: ExitCode) -> None:
+    """A traceback has 1, which `verify` and others say of what they found wrong."""
+    ended = subprocess.run(["sh", "-c", f"{PROGRAM} {words}"], capture_output=True, check=False)
+    assert b"Traceback" not in ended.stderr
+    assert ended.returncode == code
+
+
 def test_what_is_written_in_place_of_a_file_leaves_it_as_it_was_if_it_fails(
     tmp_path: Path,
 ) -> None:
