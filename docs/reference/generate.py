@@ -47,7 +47,12 @@ PAGES: Mapping[str, Callable[[], str]] = {
 
 def pages() -> Mapping[str, str]:
     """Return every page of the reference as it should be, by file name."""
-    return {name: MARK + make().rstrip() + "\n" for name, make in PAGES.items()}
+    return {name: page_of(name) for name in PAGES}
+
+
+def page_of(name: str) -> str:
+    """Return one page as it should be."""
+    return MARK + PAGES[name]().rstrip() + "\n"
 
 
 def stale() -> list[str]:

@@ -22,6 +22,7 @@ def data() -> tuple[dict[str, Any], dict[str, Any]]:
     return trainjob_data.read()
 
 
+@cache
 def by_runtime() -> dict[str, list[Case]]:
     groups: dict[str, list[Case]] = {}
     for case in cases(data()[0]):

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from jobledger.adapters.kinds.trainjob.admission import VALIDATE_TRAINJOB, TrainJobAdmission
 from jobledger.adapters.kinds.trainjob.plugins import trainjob_plugins
 from jobledger.core.ports.cluster import JOBSETS, Cluster, Resource
+from jobledger.core.trainjob.building.framework import Plugin
 from jobledger.core.trainjob.building.validation import patches_of
 from jobledger.core.values.instants import EPOCH
 from tests.upstream.answers_file import read_lines, write_lines
@@ -175,8 +177,14 @@ class _There:
 def refusal(update: Update) -> str:
     """Return why our webhook refuses a change; empty if it lets it in."""
     cluster = cast("Cluster", _There(update))
-    webhooks = TrainJobAdmission(cluster=cluster, plugins=trainjob_plugins(""), now=lambda: EPOCH)
+    webhooks = TrainJobAdmission(cluster=cluster, plugins=_plugins(), now=lambda: EPOCH)
     return webhooks.by_path()[VALIDATE_TRAINJOB](update.new, update.old).verdict.refusal
+
+
+@cache
+def _plugins() -> Sequence[Plugin]:
+    """Return the plugins; all installed distributions are asked for some."""
+    return trainjob_plugins()
 
 
 def write(answers: Sequence[Mapping[str, Any]]) -> int:
