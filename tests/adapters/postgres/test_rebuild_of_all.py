@@ -24,12 +24,10 @@ TAMPERINGS = {
 }
 
 
-@pytest.fixture(params=[1, 2], ids=["one process", "two processes"])
-def shares(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How many processes; every job is worth one."""
+@pytest.fixture(autouse=True)
+def _every_job_is_worth_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processes, "PROCESS_JOBS", 1)
     monkeypatch.setattr(processes, "SHARE_JOBS", 1)
-    return int(request.param)
 
 
 @pytest.fixture
@@ -47,31 +45,48 @@ def _found(engine: Engine, shares: int, *, check: bool) -> list[Difference]:
 
 @pytest.mark.parametrize("change", TAMPERINGS)
 def test_what_is_not_the_fold_of_the_log_is_named_and_put_right(
-    filled: Engine, ledger_url: str, shares: int, change: str
+    filled: Engine, ledger_url: str, change: str
 ) -> None:
-    with tampering(ledger_url) as superuser:
-        done = superuser.execute(TAMPERINGS[change].encode())
-        assert done.rowcount > 0
-    named = _found(filled, shares, check=True)
+    _tamper(ledger_url, TAMPERINGS[change])
+    named = _found(filled, 1, check=True)
     assert named
-    assert _found(filled, shares, check=True) == named, "nothing was changed"
-    assert _found(filled, shares, check=False) == named
-    assert _found(filled, shares, check=True) == []
+    assert _found(filled, 1, check=True) == named, "nothing was changed"
+    assert _found(filled, 1, check=False) == named
+    assert _found(filled, 1, check=True) == []
 
 
-def test_a_row_too_many_is_named_and_removed(filled: Engine, ledger_url: str, shares: int) -> None:
+def _tamper(ledger_url: str, *statements: str) -> None:
     with tampering(ledger_url) as superuser:
-        superuser.execute(
-            b"CREATE TEMP TABLE more AS SELECT * FROM attempt ORDER BY stream_id, number LIMIT 1"
-        )
-        superuser.execute(b"UPDATE more SET number = 77")
-        superuser.execute(b"INSERT INTO attempt SELECT * FROM more")
-    (named,) = _found(filled, shares, check=True)
+        for statement in statements:
+            assert superuser.execute(statement.encode()).rowcount > 0
+
+
+ONE_MORE = (
+    "CREATE TEMP TABLE more AS SELECT * FROM attempt ORDER BY stream_id, number LIMIT 1",
+    "UPDATE more SET number = 77",
+    "INSERT INTO attempt SELECT * FROM more",
+)
+
+
+def test_a_row_too_many_is_named_and_removed(filled: Engine, ledger_url: str) -> None:
+    _tamper(ledger_url, *ONE_MORE)
+    (named,) = _found(filled, 1, check=True)
     assert (named.table, named.found, named.expected) == ("attempt", "present", "absent")
-    assert _found(filled, shares, check=False) == [named]
-    assert _found(filled, shares, check=True) == []
+    assert _found(filled, 1, check=False) == [named]
+    assert _found(filled, 1, check=True) == []
 
 
+def test_two_processes_name_and_put_right_what_one_does(filled: Engine, ledger_url: str) -> None:
+    """Each process is an interpreter that imports everything: all is wrong at once."""
+    _tamper(ledger_url, *TAMPERINGS.values(), *ONE_MORE)
+    named = _found(filled, 1, check=True)
+    assert {one.table for one in named} >= {"job", "attempt", "decision", "effect"}
+    assert _found(filled, 2, check=True) == named
+    assert _found(filled, 2, check=False) == named
+    assert _found(filled, 1, check=True) == []
+
+
+@pytest.mark.parametrize("shares", [1, 2])
 def test_progress_is_told_and_nothing_is_wrong_of_what_was_written(
     filled: Engine, shares: int
 ) -> None:
@@ -82,16 +97,16 @@ def test_progress_is_told_and_nothing_is_wrong_of_what_was_written(
 
 
 @pytest.mark.parametrize(
-    ("change", "error"),
+    ("shares", "change", "error"),
     [
-        ("data = '{\"x\": 1}'", BrokenChain),
-        ("schema_version = 99", UnknownEventType),
+        (1, "data = '{\"x\": 1}'", BrokenChain),
+        (2, "data = '{\"x\": 1}'", BrokenChain),
+        (1, "schema_version = 99", UnknownEventType),
     ],
 )
 def test_a_job_that_cannot_be_read_ends_it_with_a_word(
     filled: Engine, ledger_url: str, shares: int, change: str, error: type[Exception]
 ) -> None:
-    with tampering(ledger_url) as superuser:
-        superuser.execute(f"UPDATE event SET {change} WHERE version = 1".encode())
+    _tamper(ledger_url, f"UPDATE event SET {change} WHERE version = 1")
     with pytest.raises(error):
         _found(filled, shares, check=True)
