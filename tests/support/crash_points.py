@@ -28,9 +28,16 @@ class Fuse:
     steps_only: bool = False
     """Whether calls at which nothing can be left half done are not counted."""
     calls: list[str] = field(default_factory=list)
-    points: set[str] = field(default_factory=set)
-    """The crash points that these calls hit, by the names of `effectful_steps.points`."""
+    kinds: list[tuple[str, ...]] = field(default_factory=list)
+    """Of each of these calls what it does: the crash points that it hits, by the names of
+    `effectful_steps.points`; its name alone if it only reads.
+    """
     blown: str = ""
+
+    @property
+    def points(self) -> set[str]:
+        """The crash points that these calls hit."""
+        return {point for kind in self.kinds for point in kind if not is_harmless(point)}
 
     def counts(self, name: str) -> bool:
         """Return whether calls of this name are counted."""
@@ -67,8 +74,8 @@ class _Fused:
         def call(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 a proxy
             if not self._fuse.counts(name):
                 return target(*args, **kwargs)
-            if not is_harmless(name):
-                self._fuse.points.update(points(name, args, kwargs))
+            kind = [name] if is_harmless(name) else points(name, args, kwargs)
+            self._fuse.kinds.append(tuple(kind))
             if not self._fuse.count(name):
                 return target(*args, **kwargs)
             match self._fuse.mode:

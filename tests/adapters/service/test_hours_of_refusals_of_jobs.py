@@ -1,4 +1,4 @@
-"""Whatever keeps failing for a batch Job, an hour of it has few events and few requests.
+"""Whatever keeps failing for a batch Job, few events and few requests follow.
 
 As `test_hours_of_refusals` has it of the other kinds of job, with the same bounds.
 """
@@ -15,11 +15,11 @@ from jobledger.core.values.documents import child, text
 from jobledger.core.values.ids import StreamId
 from tests.adapters.service.test_hours_of_refusals import (
     EVENTS_PER_HOUR_MAX,
-    HOURS,
     IDLE_SECONDS,
     OF_THE_API_SERVER,
     REQUESTS_PER_HOUR_MAX,
     WRITES,
+    hours,
     verbs,
 )
 from tests.support.job_world import JobWorld, a_job
@@ -51,6 +51,10 @@ class Row:
     toggles: bool = False
     """Whether its user suspends it and lets it go on, every five minutes."""
 
+    @property
+    def hours(self) -> float:
+        return hours(self.what)
+
 
 ROWS = [
     Row("every write", verbs(*WRITES)),
@@ -73,11 +77,11 @@ TOGGLE_SECONDS = 300
 
 
 def live(world: Failing, row: Row) -> StreamId:
-    """Let a Job live for an hour; return its stream."""
+    """Let a Job live for its time; return its stream."""
     world.ends, world.holds = list(row.ends), not row.ends
     stream = world.give(a_job(retries=3))
     toggled = world.clock.monotonic()
-    while world.clock.monotonic() < HOURS * 3600:
+    while world.clock.monotonic() < row.hours * 3600:
         if row.toggles and world.clock.monotonic() - toggled > TOGGLE_SECONDS:
             toggled = world.clock.monotonic()
             spec = child(world.etl, "spec")
@@ -85,7 +89,7 @@ def live(world: Failing, row: Row) -> StreamId:
             world.cluster.edit(BATCH_JOBS, "ml", "etl", spec={**spec, "suspend": suspend})
         if not world.step():
             world.clock.advance(IDLE_SECONDS)
-        if len(world.store.read_stream(stream)) > HOURS * EVENTS_PER_HOUR_MAX:
+        if len(world.store.read_stream(stream)) > row.hours * EVENTS_PER_HOUR_MAX:
             break
     return stream
 
@@ -96,8 +100,8 @@ def test_hours_in_which_this_is_refused(row: Row, answer: str) -> None:
     stream = live(world, row)
     told = Counter(item.record.type for item in world.store.read_stream(stream))
     assert world.api is not None
-    assert told.total() <= HOURS * EVENTS_PER_HOUR_MAX, told.most_common(5)
-    assert world.api.counted.total() <= HOURS * REQUESTS_PER_HOUR_MAX, world.api.counted
+    assert told.total() <= row.hours * EVENTS_PER_HOUR_MAX, told.most_common(5)
+    assert world.api.counted.total() <= row.hours * REQUESTS_PER_HOUR_MAX, world.api.counted
 
 
 def test_the_status_of_the_attempts_job_that_goes_to_and_fro_is_held_within_the_budget() -> None:

@@ -15,9 +15,11 @@ from jobledger.core.ports.cluster import (
 )
 from jobledger.core.values.documents import Manifest, child, items, text
 from jobledger.core.values.ids import StreamId
+from tests.adapters.service.chosen_steps import Kind, chosen
 from tests.adapters.service.stories import is_let_go
 from tests.adapters.service.train_lives import TRAIN_LIVES, Story
 from tests.support.crash_points import MODES, Fuse, Mode
+from tests.support.effectful_steps import knowing_effects
 from tests.support.life_ends import assert_ledger_whole
 from tests.support.train_world import TrainWorld, torch_runtime
 
@@ -289,8 +291,7 @@ def test_whatever_breaks_the_end_is_the_same(name: str, mode: Mode) -> None:
     whole, stream = story()
     ends = whole.condition("Complete"), whole.condition("Failed"), bool(whole.jobset)
     attempts = whole.told(stream).count("TrainAttemptStarted")
-    calls = _calls(story)
-    for at in range(1, calls + 1):
+    for at in chosen(_kinds(story)):
         world, stream = story(Fuse(at=at, mode=mode, steps_only=True))
         found = world.condition("Complete"), world.condition("Failed"), bool(world.jobset)
         assert found == ends, f"{mode} at {at}: {world.fuse.blown}"
@@ -301,7 +302,8 @@ def test_whatever_breaks_the_end_is_the_same(name: str, mode: Mode) -> None:
         assert_ledger_whole(world, stream)
 
 
-def _calls(story: Story) -> int:
+def _kinds(story: Story) -> list[Kind]:
     fuse = Fuse(steps_only=True)
-    story(fuse)
-    return len(fuse.calls)
+    with knowing_effects():
+        story(fuse)
+    return fuse.kinds
