@@ -1,6 +1,6 @@
 """The process dies, or an answer is lost, before or after the calls of a port.
 
-`make explore ARGS=tests/adapters/service/test_crash_points.py`: every single call of each life.
+With `JOBLEDGER_EXAMPLES` in the environment, whatever its value: at every single call of each life.
 """
 
 from collections.abc import Sequence
