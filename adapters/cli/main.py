@@ -56,7 +56,7 @@ def jobledger(
         ),
     ] = False,
 ) -> None:
-    """Runs RayJobs and TrainJobs, and remembers all that happens to them in an append-only log."""
+    """Runs RayJobs, TrainJobs and Jobs; all that happens to them is kept in an append-only log."""
 
 
 def main() -> None:

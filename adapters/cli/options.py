@@ -50,9 +50,17 @@ Kubeconfig = Annotated[
         show_default=False,
     ),
 ]
-HealthHost = Annotated[str, typer.Option("--host", help="Address of /healthz, /readyz, /metrics.")]
+SET_HOST, SET_PORT = "JOBLEDGER_HOST, or 127.0.0.1", "JOBLEDGER_PORT, or 8080"
+"""Where a default comes from, as `--help` shows it."""
+HealthHost = Annotated[
+    str,
+    typer.Option("--host", help="Address of /healthz, /readyz, /metrics.", show_default=SET_HOST),
+]
 HealthPort = Annotated[
-    int | None, typer.Option("--port", help="Port of them; 0: any free one.", min=0, max=65535)
+    int | None,
+    typer.Option(
+        "--port", help="Port of them; 0: any free one.", min=0, max=65535, show_default=SET_PORT
+    ),
 ]
 HealthFile = Annotated[
     Path | None,
@@ -62,7 +70,12 @@ ReadyFile = Annotated[
     Path | None,
     typer.Option("--ready-file", help="File to write the address into once it is served."),
 ]
-LogFormat = Annotated[str, typer.Option("--log-format", help="console or json.")]
+LogFormat = Annotated[
+    str,
+    typer.Option(
+        "--log-format", help="console or json.", show_default="JOBLEDGER_LOG_FORMAT, or console"
+    ),
+]
 PROCESSES_MAX = 256
 """Of every --processes."""
 LIMIT_MAX = 1_000_000_000

@@ -26,7 +26,7 @@ def sandbox(
     ] = 0,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "warning",
 ) -> None:
-    """Serve the API, simulated controllers and a node until told to stop (SIGTERM, SIGINT)."""
+    """Serve a simulated cluster, whose Pods are processes here, until SIGTERM or SIGINT."""
     configure_logging("console", log_level)
     stop = StopSignals()
     made = (directory or Path(tempfile.mkdtemp(prefix="jobledger-sandbox-"))).absolute()

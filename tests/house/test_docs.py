@@ -104,6 +104,18 @@ def test_every_command_setting_and_exit_code_is_in_the_reference() -> None:
         assert f"| {code.value} | {code.name} | " in page("exit-codes.md")
 
 
+def test_an_option_that_stands_for_a_setting_shows_the_default_of_that_setting() -> None:
+    settings = {f"JOBLEDGER_{name.upper()}": one for name, one in Settings.model_fields.items()}
+    options = [option for command in commands().values() for option in command.params]
+    shown = [one.show_default for one in options if isinstance(one.show_default, str)]
+    told = [text.split(", or ", 1) for text in shown if text.startswith("JOBLEDGER_")]
+    assert {"JOBLEDGER_HOST", "JOBLEDGER_PORT", "JOBLEDGER_CLUSTER"} <= {name for name, _ in told}
+    for name, default in told:
+        field = settings[name]
+        if isinstance(field.default, str | int) and not isinstance(field.default, bool):
+            assert default == str(field.default), name
+
+
 def test_every_decision_effect_phase_and_column_is_in_the_reference() -> None:
     for kind in DecisionKind:
         assert f"| `{kind.value}` | " in page("decisions.md")

@@ -64,7 +64,9 @@ Target = Annotated[
 ]
 LongerThan = Annotated[
     str,
-    typer.Option(help="stuck: from how long in one state on: 6h.", show_default="p99 of its peers"),
+    typer.Option(
+        help="stuck: how long in one state is too long: 6h.", show_default="p99 of its peers"
+    ),
 ]
 Limit = Annotated[
     int | None,

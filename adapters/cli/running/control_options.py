@@ -18,7 +18,7 @@ ControlNamespaces = Annotated[
     list[str] | None,
     typer.Option(
         "--control-namespace",
-        help="Control the jobs of this namespace, and only record the others.",
+        help="Control the jobs of this namespace, only record the others. Repeat it for several.",
     ),
 ]
 TakeOver = Annotated[
@@ -31,7 +31,11 @@ TakeOver = Annotated[
 
 JobKinds = Annotated[
     list[str] | None,
-    typer.Option("--job-kind", help="Control this kind of job only: RayJob, TrainJob or Job."),
+    typer.Option(
+        "--job-kind",
+        help="Control this kind of job only: RayJob, TrainJob or Job. Repeat it for several.",
+        show_default="JOBLEDGER_JOB_KINDS, or RayJob and TrainJob",
+    ),
 ]
 
 

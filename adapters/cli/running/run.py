@@ -43,17 +43,32 @@ def run(
     kubeconfig: Kubeconfig = "",
     context: Annotated[str, typer.Option(help="Context of the kubeconfig.")] = "",
     cluster: Annotated[
-        str, typer.Option(help="What the ledger calls this cluster; never change it.")
+        str,
+        typer.Option(
+            help="What the ledger calls this cluster; never change it.",
+            show_default="JOBLEDGER_CLUSTER, or default",
+        ),
     ] = "",
     namespace: Annotated[
-        list[str] | None, typer.Option("--namespace", "-n", help="Only these namespaces.")
+        list[str] | None,
+        typer.Option(
+            "--namespace",
+            "-n",
+            help="Only jobs of this namespace. Repeat it for several.",
+            show_default="JOBLEDGER_NAMESPACES, or all",
+        ),
     ] = None,
     job_kind: JobKinds = None,
     observe_only: ObserveOnly = False,
     control: ControlOption = "",
     control_namespace: ControlNamespaces = None,
     take_over: TakeOver = False,
-    replica: Annotated[str, typer.Option(help="Name of this replica.")] = "",
+    replica: Annotated[
+        str,
+        typer.Option(
+            help="Name of this replica.", show_default="JOBLEDGER_REPLICA, or the host's name"
+        ),
+    ] = "",
     host: HealthHost = "",
     port: HealthPort = None,
     log_format: LogFormat = "",

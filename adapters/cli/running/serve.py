@@ -8,6 +8,8 @@ import typer
 from starlette.applications import Starlette
 
 from jobledger.adapters.cli.options import (
+    SET_HOST,
+    SET_PORT,
     DatabaseUrl,
     DataDir,
     Kubeconfig,
@@ -29,9 +31,10 @@ def serve(
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
     kubeconfig: Kubeconfig = "",
-    host: Annotated[str, typer.Option(help="Address to serve on.")] = "",
+    host: Annotated[str, typer.Option(help="Address to serve on.", show_default=SET_HOST)] = "",
     port: Annotated[
-        int | None, typer.Option(help="Port; 0: any free one.", min=0, max=65535)
+        int | None,
+        typer.Option(help="Port; 0: any free one.", min=0, max=65535, show_default=SET_PORT),
     ] = None,
     token_file: Annotated[
         Path | None, typer.Option(help="File with the bearer token that readers must send.")

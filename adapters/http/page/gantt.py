@@ -160,7 +160,8 @@ def _marks(decisions: Sequence[DecisionRow], scale: _Scale, lanes: int) -> Itera
     for one in decisions:
         at = one.due_at if one.state == "pending" else one.resolved_at or one.due_at
         place = min(max(one.attempt - 1, 0), max(lanes - 1, 0))
-        told = f"{one.kind} {'due' if one.state == 'pending' else one.state}: {one.cause}"
+        state = "due" if one.state == "pending" else one.state
+        told = f"{one.kind.replace('_', ' ')} {state}: {one.cause}"
         yield Mark(what=one.state, x=scale.x(at), told=told, y=place * LANE)
 
 

@@ -44,7 +44,7 @@ class BarDrawn:
     label: str
     value: str
     width: float
-    """In percent of the largest."""
+    """In percent of the largest; of a share, in percent of the whole."""
 
 
 def listed(parts: PageParts, request: Request) -> Response:
@@ -133,8 +133,9 @@ def _column(told: ReportTold) -> ReportColumn:
 
 def _width(row: Mapping[str, Cell], told: ReportTold) -> float:
     values = [value for one in told.rows if isinstance(value := one[told.bar], int | float)]
-    value, most = row[told.bar], max(values, default=0)
-    return round(100 * value / most, 2) if isinstance(value, int | float) and most > 0 else 0.0
+    whole = 1 if _column(told).unit == "share" else max(values, default=0)
+    value = row[told.bar]
+    return round(100 * value / whole, 2) if isinstance(value, int | float) and whole > 0 else 0.0
 
 
 def text_of(value: Cell, column: ReportColumn) -> str:

@@ -23,15 +23,24 @@ from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import Instant
 
 _K = ParameterKind
+NO_DEADLINE = "seconds; 0: none"
 NUMBERS = (
     ("backoff_limit", "Retries (backoffLimit)", "how many failed attempts are retried"),
-    ("delay_seconds", "First pause", "seconds before the first retry"),
+    ("delay_seconds", "Pause before the first retry", "seconds"),
     ("delay_max_seconds", "Longest pause", "seconds"),
-    ("uncounted_max", "Uncounted retries", "at most so many"),
-    ("active_deadline_seconds", "Deadline of an attempt", "seconds; 0: none"),
-    ("pre_running_deadline_seconds", "Deadline to run", "seconds; 0: none"),
-    ("job_deadline_seconds", "Deadline over all attempts", "seconds; 0: none"),
-    ("ttl_seconds", "Shutdown after the end", "seconds"),
+    ("uncounted_max", "Retries that do not count", "at most so many"),
+    (
+        "active_deadline_seconds",
+        "Deadline of each attempt (activeDeadlineSeconds)",
+        NO_DEADLINE,
+    ),
+    (
+        "pre_running_deadline_seconds",
+        "Deadline until it runs (preRunningDeadlineSeconds)",
+        NO_DEADLINE,
+    ),
+    ("job_deadline_seconds", "Deadline over all attempts", NO_DEADLINE),
+    ("ttl_seconds", "Shutdown after the end (ttlSecondsAfterFinished)", "seconds"),
 )
 """Numbers of another policy: field of `Change`, name, unit."""
 FORM = (

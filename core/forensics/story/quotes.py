@@ -60,6 +60,8 @@ _WHERE = {
     Source.LOSS: "",
     Source.DECISION: "",
     Source.POD: "Pod",
+    Source.RAY: "Ray's message",
+    Source.EXIT: "exit code",
     Source.KUBERNETES_EVENT: "Kubernetes Event",
 }
 """How a source is named where its own name does not do; empty: the sign says enough."""

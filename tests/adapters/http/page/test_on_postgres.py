@@ -59,6 +59,15 @@ def test_a_report_is_told_drawn_and_saved(served: Pages, name: str) -> None:
     assert ('<ul class="bars">' in told) == (len(rows) > 1)
 
 
+def test_the_bar_of_a_share_is_that_share_of_its_ground(served: Pages) -> None:
+    told = shown(served, "/reports/slo?period=30d&by=queue")
+    widths = [float(one) for one in re.findall(r'class="fill" width="([\d.]+)%"', told)]
+    shares = [float(one) for one in re.findall(r'class="barvalue">([\d.]+)%<', told)]
+    assert shares
+    assert max(shares) < 100, "else a bar in percent of the largest would be as long"
+    assert widths == pytest.approx(shares, abs=0.06)
+
+
 def test_a_period_at_the_ends_of_the_calendar_is_one_or_is_refused(served: Pages) -> None:
     assert "before the year 1" in shown(served, "/reports/failures?until=0001-01-01", 400)
     assert "before the year 1" in shown(served, "/reports/failures/csv?until=0001-01-01", 400)

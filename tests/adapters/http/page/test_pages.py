@@ -1,5 +1,6 @@
 """Each page answers, says what it is asked for, and nothing as markup that came from elsewhere."""
 
+import re
 from threading import Event
 from urllib.parse import quote
 
@@ -166,6 +167,12 @@ def test_a_moment_is_told_or_said_not_to_be_one(pages: Pages, at: str, status: i
     assert ("the controller knew" in told) == (status == 200)
     if at:
         assert pages.ask(pages.of_job("failed", f"?at={at}")).status == status
+
+
+def test_what_is_due_and_under_way_at_a_moment_is_told_in_words(pages: Pages) -> None:
+    told = "".join(shown(pages, pages.of_job("failed", f"/moment?at={at}")) for at in range(1, 13))
+    assert "create cluster " in told
+    assert re.findall(r"[a-z]+_[a-z_]+ (?:at <time|[a-z])", told) == []
 
 
 @pytest.mark.parametrize(
