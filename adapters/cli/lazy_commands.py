@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -64,6 +65,16 @@ class LazyCommands(TyperGroup):
         except BrokenPipeError as error:
             drop(sys.stdout)
             raise typer.Exit(PIPE_CLOSED) from error
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 see below
+        """Return the command that is asked for; where there is none, typer says which are alike.
+
+        It knows those that were loaded, so those that are alike are loaded first.
+        """
+        if args and args[0] not in COMMANDS:
+            for name in get_close_matches(args[0], COMMANDS):
+                self.get_command(ctx, name)
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 typer's own click is private
         """Return the names of all commands."""
