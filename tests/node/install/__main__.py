@@ -3,9 +3,9 @@
 Starts the node of `make node` (and ends it, if it was not there before), a Postgres and upstream's
 RayCluster controller; makes images of an earlier commit and of this checkout, without an engine;
 then types what docs/howto/run-in-a-cluster.md says, kills and drains beside it, and sees that the
-story of each job is whole; at last has jobs fail in many ways, and sees that the ledger says why.
-Takes a quarter of an hour on two idle cores; `--failures` installs this checkout's chart alone and
-does the last part.
+story of each job is whole; has two Pods train together with torch; at last has jobs fail in many
+ways, and sees that the ledger says why. Takes a quarter of an hour on two idle cores; `--failures`
+and `--training` install this checkout's chart alone and do the one or the other.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from pathlib import Path
 
 from tests.apiserver.build import CannotBuild
 from tests.chart.helm import program as helm
+from tests.node import containers
 from tests.node.__main__ import CannotStart, start, stop
 from tests.node.build import node_programs
 from tests.node.failures.judging import judge_failures
@@ -33,6 +34,8 @@ from tests.node.install.upkeep import seal_and_archive
 from tests.node.layout import Layout, layout
 from tests.node.ray_image import CannotMake
 from tests.node.suite.__main__ import alone
+from tests.node.training.judging import judge_training
+from tests.node.training.torch_image import torch_image, torch_image_name
 from tests.upgrade.earlier import previous_commit
 
 NAME = "registry.example/jobledger"
@@ -50,6 +53,11 @@ SECTIONS = (
     "Permissions",
 )
 INSTALL = SECTIONS[:2]
+DONE = {
+    "": "installed, killed, drained, upgraded and taken back: the story of each job is whole",
+    "failures": "the ledger says of each job why it failed",
+    "training": "two Pods have trained together, and the ledger says which of two was lost",
+}
 
 
 def say(line: str) -> None:
@@ -82,19 +90,19 @@ def images(folder: Path, places: Layout, *, newest: bool) -> tuple[dict[str, Pat
     return made, earlier
 
 
-def run(folder: Path, places: Layout, *, failures: bool) -> None:
+def run(folder: Path, places: Layout, only: str) -> None:
     """Do what the page says, and judge what has become of it.
 
     Args:
         folder: for logs and images.
         places: of the node.
-        failures: whether only to install, and to have jobs fail.
+        only: `failures` or `training`, if after an installation only that is tried.
 
     Raises:
         AssertionError: it is not as the page says.
     """
     shutil.rmtree(COUNTED, ignore_errors=True)
-    made, earlier = images(folder, places, newest=failures)
+    made, earlier = images(folder, places, newest=bool(only))
     control_plane = node_programs(os.environ).control_plane
     path = [str(helm(os.environ).parent), str(control_plane), os.environ.get("PATH", os.defpath)]
     environment = {"KUBECONFIG": str(places.kubeconfig), "PATH": os.pathsep.join(path)}
@@ -110,7 +118,7 @@ def run(folder: Path, places: Layout, *, failures: bool) -> None:
         own["-n NAMESPACE"] = "-n try-it"
         reader = Reader(shell, places, made, ROOT, own, say)
         for command in commands(PAGE.read_text(encoding="utf-8")):
-            if command.section not in (INSTALL if failures else SECTIONS):
+            if command.section not in (INSTALL if only else SECTIONS):
                 continue
             if command.section == "Remove":
                 judge(reader, "third-time-lucky", seen(), failed=2)
@@ -118,10 +126,25 @@ def run(folder: Path, places: Layout, *, failures: bool) -> None:
                 judge_rights(reader)
                 say("CronJobs seal and archive, and `verify` holds the files against the log")
                 seal_and_archive(shell, folder, database.inner)
+                have_nodes_train(shell, folder, database, places)
                 have_jobs_fail(shell, folder, database)
             reader.types(command)
-        if failures:
+        if only == "training":
+            have_nodes_train(shell, folder, database, places)
+        if only == "failures":
             have_jobs_fail(shell, folder, database)
+
+
+def have_nodes_train(shell: Shell, folder: Path, database: Postgres, places: Layout) -> None:
+    """Have the Pods of a TrainJob train together.
+
+    Raises:
+        AssertionError: they do not, or the ledger says something else.
+        CannotMake: there is no image of torch.
+    """
+    say("two Pods train together, found by cluster DNS")
+    containers.bring(places, torch_image_name(), torch_image(places.cache))
+    judge_training(shell, folder, database.inner, torch_image_name(), say)
 
 
 def have_jobs_fail(shell: Shell, folder: Path, database: Postgres) -> None:
@@ -138,7 +161,11 @@ def main(arguments: Sequence[str]) -> int:
     """Do as told; return 0 if all was as the page says."""
     parser = argparse.ArgumentParser(prog="make test-install", description=__doc__)
     parser.add_argument("--keep", type=Path, help="folder for logs and images")
-    parser.add_argument("--failures", action="store_true", help="only have jobs fail")
+    one_part = parser.add_mutually_exclusive_group()
+    for part, does in (("failures", "have jobs fail"), ("training", "have two Pods train")):
+        one_part.add_argument(
+            f"--{part}", action="store_const", const=part, default="", dest="only", help=does
+        )
     told = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as an interrupt: all is ended
     places = layout(os.environ)
@@ -150,15 +177,14 @@ def main(arguments: Sequence[str]) -> int:
         with alone(places):
             is_ours = start(places)
             try:
-                run(folder, places, failures=told.failures)
+                run(folder, places, told.only)
             finally:
                 if is_ours:
                     stop(places)
     except (CannotBuild, CannotMake, CannotStart, AssertionError) as problem:
         sys.stderr.write(f"{problem}\n")
         return 1
-    whole = "installed, killed, drained, upgraded and taken back: the story of each job is whole"
-    say("the ledger says of each job why it failed" if told.failures else whole)
+    say(DONE[told.only])
     return 0
 
 
