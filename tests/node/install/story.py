@@ -25,8 +25,9 @@ BUDGET = "kubectl -n jobledger get pdb jobledger -o jsonpath='{.status.disruptio
 IN_A_POD = "kubectl -n jobledger exec deploy/jobledger -- jobledger"
 SMALL_NODE = "--set resources.requests.cpu=50m"
 """Two replicas and a Ray head would not have room on two cores otherwise."""
-TAKEN_OVER = "--take-ownership"
-"""The node has the ClusterRoles of `ops/rbac.yaml`, as where somebody has adopted it by hand."""
+TAKEN_OVER = "--take-ownership --force-conflicts"
+"""The node has the ClusterRoles of this checkout's `ops/rbac.yaml`, as where somebody has applied
+it by hand; the chart that is installed first is of an earlier commit, whose rules may differ."""
 WAIT_SECONDS = 600.0
 CAN = "kubectl auth can-i {} --all-namespaces --as system:serviceaccount:jobledger:jobledger"
 BEYOND = ("get secrets", "create pods", "create pods/exec", "list nodes", "patch deployments.apps")
