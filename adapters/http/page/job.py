@@ -1,7 +1,8 @@
 """One job: why, when and what, with a cursor that tells what was true and what was known."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from markupsafe import Markup, escape
 from starlette.requests import Request
@@ -34,6 +35,8 @@ from jobledger.core.jobs.rows import DecisionRow, JobRow
 from jobledger.core.kinds import ROLES, retry_words
 from jobledger.core.ports.history import JobFilter
 from jobledger.core.values.instants import Instant, parse_rfc3339
+
+_Event = TypeVar("_Event", ReadEvent, Line)
 
 RUNS_MAX = 50
 """So many runs of the same name are looked through for one that worked."""
@@ -158,13 +161,13 @@ class _Asked:
             else "",
         )
 
-    def _shown(self, of_level: Sequence[ReadEvent]) -> Sequence[ReadEvent]:
+    def _shown(self, of_level: Iterable[_Event]) -> Sequence[_Event]:
         """Return the events of this page."""
-        return [read for read in of_level if read.version > self.after][:EVENTS_MAX]
+        return [one for one in of_level if one.version > self.after][:EVENTS_MAX]
 
     def _items(self, of_level: Sequence[ReadEvent], levels: Mapping[int, str]) -> Markup:
-        every = timeline(((read.version, read.event) for read in of_level), WORDS_MAX)
-        lines = [line for line in every if line.version > self.after][:EVENTS_MAX]
+        every = ((read.version, read.event) for read in of_level)
+        lines = self._shown(timeline(every, WORDS_MAX))
         show = self.level if self.level != "main" else ""
         then = f"?show={show}&at=" if show else "?at="
         turns = {version for version, its in levels.items() if its == "turns"}

@@ -12,17 +12,13 @@ from jobledger.core.batchjob.state import (
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.decisions import DecisionKind, DesiredDecision
 from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind
-from jobledger.core.jobs.pending.pacing import is_any_waiting, waiting_keys, wanted_tries
+from jobledger.core.jobs.pending.pacing import asked_for_now, is_any_waiting, wanted_tries
 from jobledger.core.jobs.retries.job_deadline import cause, due_at
 
 
 def desired_effects(state: BatchJobState) -> tuple[DesiredEffect, ...]:
     """Return every effect that should be under way now; none that has to wait."""
-    called = called_for(state)
-    if not is_any_waiting(state.refused, state.repeated):
-        return called
-    waiting = waiting_keys(state.refused, state.repeated)
-    return tuple(effect for effect in called if effect.key not in waiting)
+    return asked_for_now(called_for(state), state.refused, state.repeated)
 
 
 def called_for(state: BatchJobState) -> tuple[DesiredEffect, ...]:

@@ -10,7 +10,12 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import timedelta
 
 from jobledger.core.jobs.pending.decisions import DecisionKind, DesiredDecision
-from jobledger.core.jobs.pending.effects import EffectKey, RefusedEffect, RepeatedEffect
+from jobledger.core.jobs.pending.effects import (
+    DesiredEffect,
+    EffectKey,
+    RefusedEffect,
+    RepeatedEffect,
+)
 from jobledger.core.jobs.retries.backoff import EFFECT_RETRY_MAX, doubled
 from jobledger.core.values.instants import Instant
 
@@ -69,6 +74,18 @@ def waiting_keys(
         {item.key for item in refused if item.waiting}
         | {item.key for item in repeated if item.waiting}
     )
+
+
+def asked_for_now(
+    called_for: tuple[DesiredEffect, ...],
+    refused: Iterable[RefusedEffect],
+    repeated: Iterable[RepeatedEffect],
+) -> tuple[DesiredEffect, ...]:
+    """Return what of the effects that a state calls for does not have to wait."""
+    if not is_any_waiting(refused, repeated):
+        return called_for
+    waiting = waiting_keys(refused, repeated)
+    return tuple(effect for effect in called_for if effect.key not in waiting)
 
 
 def wanted_tries(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind
-from jobledger.core.jobs.pending.pacing import is_any_waiting, waiting_keys
+from jobledger.core.jobs.pending.pacing import asked_for_now
 from jobledger.core.rayjob.deletion import due_policy, is_achieved
 from jobledger.core.rayjob.ending import gives_up
 from jobledger.core.rayjob.manifests.gang_scheduling import VOLCANO, pod_group_name
@@ -30,11 +30,7 @@ CLEANING = frozenset({Phase.RETRYING, Phase.SUSPENDING})
 
 def desired_effects(state: RayJobState) -> tuple[DesiredEffect, ...]:
     """Return every effect that should be under way now; none that has to wait."""
-    called = called_for(state)
-    if not is_any_waiting(state.refused, state.repeated):
-        return called
-    waiting = waiting_keys(state.refused, state.repeated)
-    return tuple(effect for effect in called if effect.key not in waiting)
+    return asked_for_now(called_for(state), state.refused, state.repeated)
 
 
 def called_for(state: RayJobState) -> tuple[DesiredEffect, ...]:

@@ -12,8 +12,8 @@ from jobledger.core.jobs.pending.decisions import DecisionKind, DesiredDecision
 from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind, RefusedEffect
 from jobledger.core.jobs.pending.pacing import (
     AT_ONCE_MAX,
+    asked_for_now,
     is_any_waiting,
-    waiting_keys,
     wanted_tries,
 )
 from jobledger.core.jobs.retries.job_deadline import cause, due_at
@@ -29,11 +29,7 @@ from jobledger.core.values.instants import later
 
 def desired_effects(state: TrainJobState) -> tuple[DesiredEffect, ...]:
     """Return every effect that should be under way now; none that has to wait."""
-    called = called_for(state)
-    if not is_any_waiting(state.refused, state.repeated):
-        return called
-    waiting = waiting_keys(state.refused, state.repeated)
-    return tuple(effect for effect in called if effect.key not in waiting)
+    return asked_for_now(called_for(state), state.refused, state.repeated)
 
 
 def called_for(state: TrainJobState) -> tuple[DesiredEffect, ...]:
