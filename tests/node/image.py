@@ -7,11 +7,35 @@ import hashlib
 import io
 import json
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 OCI = "application/vnd.oci.image"
+
+
+def kept(
+    folder: Path, name: str, settings: Mapping[str, object], make_layer: Callable[[Path], None]
+) -> Path:
+    """Return an image of one layer, made first if the folder does not have it yet.
+
+    Args:
+        folder: of this image alone.
+        name: as `pack` takes it.
+        settings: as `pack` takes them.
+        make_layer: writes the tar of the root file system.
+    """
+    image, layer, partial = (folder / one for one in ("image.tar", "layer.tar", "image.partial"))
+    if image.is_file():
+        return image
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        make_layer(layer)
+        pack(partial, name, [layer], settings)
+        partial.rename(image)
+    finally:
+        layer.unlink(missing_ok=True)
+    return image
 
 
 def pack(image: Path, name: str, layers: Sequence[Path], settings: Mapping[str, object]) -> None:

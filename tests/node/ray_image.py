@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.node.image import pack
+from tests.node.image import kept
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUIREMENTS = ROOT / "requirements" / "ray.txt"
@@ -55,23 +55,18 @@ def ray_image(cache: Path) -> Path:
     Raises:
         CannotMake: there is no way to the packages.
     """
-    folder = cache / "ray" / _recipe()
-    image = folder / "image.tar"
-    if image.is_file():
-        return image
-    folder.mkdir(parents=True, exist_ok=True)
+    return kept(cache / "ray" / _recipe(), image_name(), SETTINGS, _make_layer)
+
+
+def _make_layer(layer: Path) -> None:
     _say(f"the image of Ray {ray_version()} is made once, which takes some five minutes")
-    tree, layer, partial = (folder / name for name in ("tree", "layer.tar", "image.partial"))
+    tree = layer.with_name("tree")
     shutil.rmtree(tree, ignore_errors=True)
     try:
         _make_tree(tree)
-        _run("tar", "--numeric-owner", "--sort=name", "-C", str(tree), "-cf", str(layer), ".")
-        pack(partial, image_name(), [layer], SETTINGS)
-        partial.rename(image)
+        run("tar", "--numeric-owner", "--sort=name", "-C", str(tree), "-cf", str(layer), ".")
     finally:
         shutil.rmtree(tree, ignore_errors=True)
-        layer.unlink(missing_ok=True)
-    return image
 
 
 def _recipe() -> str:
@@ -83,7 +78,7 @@ def _recipe() -> str:
 def _make_tree(tree: Path) -> None:
     included = f"--include={','.join(PACKAGES)}"
     options = ("--quiet", "--variant=minbase", f"--aptopt={NO_MORE}", included)
-    _run("mmdebstrap", *options, DEBIAN, str(tree))
+    run("mmdebstrap", *options, DEBIAN, str(tree))
     lent = (Path("etc/resolv.conf"), Path("etc/ssl/certs/ca-certificates.crt"))
     for file in lent:
         shutil.copy(Path("/") / file, tree / file)
@@ -91,7 +86,7 @@ def _make_tree(tree: Path) -> None:
     pip = ("python3", "-m", "pip", "install", "--quiet", "--no-cache-dir")
     at_ease = ("--break-system-packages", "--root-user-action=ignore")
     words = (*pip, *at_ease, "--require-hashes", "-r", "/requirements.txt")
-    _run("chroot", str(tree), *words, environment=pip_environment(os.environ))
+    run("chroot", str(tree), *words, environment=pip_environment(os.environ))
     (tree / "requirements.txt").unlink()
     (tree / PYTHON_LINK).symlink_to("python3")
     (tree / "home" / "ray").mkdir()
@@ -108,7 +103,12 @@ def pip_environment(environment: Mapping[str, str]) -> dict[str, str]:
     return {**chosen, "PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
 
 
-def _run(*words: str, environment: Mapping[str, str] | None = None) -> None:
+def run(*words: str, environment: Mapping[str, str] | None = None) -> None:
+    """Run a command that makes an image.
+
+    Raises:
+        CannotMake: it ended with another code than 0.
+    """
     done = subprocess.run(
         words, check=False, stdin=subprocess.DEVNULL, env=dict(environment or os.environ)
     )

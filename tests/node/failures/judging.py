@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import yaml
 
 from tests.node.failures.cases import Case, Document, cases, runtimes
+from tests.node.install.reading import Ledger
 from tests.node.install.shell import Shell
 from tests.support.waiting import wait_until
 
@@ -83,10 +83,10 @@ class _Asked:
         return not self.problem
 
     def _said(self, word: str) -> Any:  # noqa: ANN401 # a document
-        program, name = Path(sys.executable).parent / "jobledger", self.case.name
-        said = self.shell.run(f"DATABASE_URL={self.ledger} {program} {word} {name} -o json")
-        (self.folder / f"{name}.{word}.json").write_text(said, encoding="utf-8")
-        return json.loads(said)
+        said = Ledger(self.shell, self.ledger).says(word, self.case.name)
+        kept = self.folder / f"{self.case.name}.{word}.json"
+        kept.write_text(json.dumps(said, indent=2), encoding="utf-8")
+        return said
 
 
 def disagreement(case: Case, account: Document, kept: Sequence[Document]) -> str:

@@ -1,13 +1,11 @@
 """Has two Pods train together on the node, and one pair lose a node; asks the ledger afterwards."""
 
-import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import yaml
 
+from tests.node.install.reading import Ledger
 from tests.node.install.shell import Shell
 from tests.node.training.two_nodes import LOSES, MEETS, disagreement, jobs, runtime
 from tests.support.waiting import wait_until
@@ -48,20 +46,6 @@ def judge_training(
     wait_until(lambda: _is_told(asked), f"the ledger says why {LOSES} failed", TOLD_SECONDS)
     say(f"  {LOSES}: {asked.says('explain', LOSES)['sentences'][0]['text']}")
     shell.run(f"kubectl delete namespace {NAMESPACE} --timeout=5m")
-
-
-class Ledger:
-    """The commands that read the ledger, on this machine."""
-
-    def __init__(self, shell: Shell, url: str) -> None:
-        self._shell, self._url = shell, url
-
-    def says(self, word: str, name: str) -> Any:  # noqa: ANN401 # a document
-        """Return what a command says of a job."""
-        program = Path(sys.executable).parent / "jobledger"
-        return json.loads(
-            self._shell.run(f"DATABASE_URL={self._url} {program} {word} {name} -o json")
-        )
 
 
 def _pods(shell: Shell, job: str) -> list[str]:

@@ -4,12 +4,10 @@ Made once and kept in the user's cache by the hash of all that it is made of.
 """
 
 import hashlib
-import shutil
-import subprocess
 from pathlib import Path
 
-from tests.node.image import pack
-from tests.node.ray_image import DEBIAN, NO_MORE, CannotMake
+from tests.node.image import kept
+from tests.node.ray_image import DEBIAN, NO_MORE, run
 
 PACKAGES = ("ca-certificates", "python3", "python3-torch")
 SETTINGS = {"Env": ["PATH=/usr/bin:/bin", "HOME=/tmp"]}
@@ -26,23 +24,12 @@ def torch_image(cache: Path) -> Path:
     Raises:
         CannotMake: there is no way to the packages.
     """
-    folder = cache / "torch" / _recipe()
-    image = folder / "image.tar"
-    if image.is_file():
-        return image
-    folder.mkdir(parents=True, exist_ok=True)
-    layer, partial = folder / "layer.tar", folder / "image.partial"
-    included = f"--include={','.join(PACKAGES)}"
-    words = ["mmdebstrap", "--quiet", "--variant=minbase", f"--aptopt={NO_MORE}", included]
-    try:
-        if subprocess.run([*words, DEBIAN, str(layer)], check=False).returncode:
-            raise CannotMake("the image of torch was not made; what mmdebstrap said stands above")
-        pack(partial, torch_image_name(), [layer], SETTINGS)
-        partial.rename(image)
-    finally:
-        layer.unlink(missing_ok=True)
-        shutil.rmtree(partial, ignore_errors=True)
-    return image
+    return kept(cache / "torch" / _recipe(), torch_image_name(), SETTINGS, _make_layer)
+
+
+def _make_layer(layer: Path) -> None:
+    options = ("--quiet", "--variant=minbase", f"--aptopt={NO_MORE}")
+    run("mmdebstrap", *options, f"--include={','.join(PACKAGES)}", DEBIAN, str(layer))
 
 
 def _recipe() -> str:
