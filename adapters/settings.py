@@ -222,7 +222,7 @@ class Settings(BaseSettings):
     pollers: Count = 8
     """Threads that ask Ray heads."""
     host: str = "127.0.0.1"
-    """Address for /healthz, /readyz and /metrics."""
+    """Address to serve on; `::` takes connections over IPv6 and over IPv4."""
     port: int = Field(default=8080, ge=0, le=65535)
     """Port for /healthz, /readyz and /metrics; 0: any free one."""
     evidence_seconds: float = Field(default=3.0, ge=0, le=3600)

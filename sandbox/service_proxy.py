@@ -137,6 +137,7 @@ def _forward(proxy: ServiceProxy, client: socket.socket) -> None:
         return
     with upstream:
         upstream.settimeout(IDLE_LIMIT_SECONDS)
+        upstream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         path = url.path or "/"
         path = f"{path}?{url.query}" if url.query else path
         lines = [f"{words[0]} {path} HTTP/1.1", *headers, "Connection: close"]

@@ -1,6 +1,5 @@
 """Serves an ASGI application from a thread of its own."""
 
-import socket
 import ssl
 import threading
 from functools import partial
@@ -10,6 +9,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from jobledger.adapters.http.handshake import Handshake
+from jobledger.adapters.http.listening import listening, url_of
 from jobledger.adapters.http.patience import HEAD_SECONDS, patient_protocol
 from jobledger.core.errors import JobledgerError
 
@@ -61,11 +61,10 @@ class HttpServer:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         try:
-            self._socket = socket.create_server((host, port))
+            self._socket = listening(host, port)
         except OSError as error:
             raise CannotServe(host, port, error, ELSEWHERE) from error
-        scheme = "https" if tls is not None else "http"
-        self.url = f"{scheme}://{host}:{self._socket.getsockname()[1]}"
+        self.url = url_of("https" if tls is not None else "http", self._socket, host)
         config = uvicorn.Config(
             app,
             http=_protocol(head_seconds, tls),

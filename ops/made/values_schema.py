@@ -15,14 +15,14 @@ GIVEN_ELSEWHERE = {
     "database_url": "database",
     "redaction_key": "redactionKey",
     "api_token_file": "api",
+    "host": "host",
     "seals_dir": "seals",
     "seal_key_file": "seals",
 }
-"""Setting -> the value that gives it: these are secrets, or places of volumes."""
+"""Setting -> the value that gives it: secrets, places of volumes, and what every part has."""
 
 OF_A_POD = {
     "data_dir": "a directory in memory",
-    "host": "all addresses of the Pod",
     "port": "8080",
     "replica": "the name of the Pod",
     "kubeconfig": "the Pod's service account",

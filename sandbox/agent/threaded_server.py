@@ -54,6 +54,8 @@ class Listener(socketserver.ThreadingTCPServer):
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
         super().__init__(("127.0.0.1", 0), handler)
+        # no part of an answer waits until another was acknowledged
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def hang_up(self) -> None:
         """End every conversation; called when no new ones are accepted any more."""

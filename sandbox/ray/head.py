@@ -42,6 +42,8 @@ class Head:
     def __init__(self, host: str, port: int, root: str) -> None:
         self.submissions = Submissions(root, host)
         self._listener = socket.create_server((host, port), backlog=128)
+        # no part of an answer waits until another was acknowledged
+        self._listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def serve(self) -> None:
         """Answer until the process ends."""

@@ -9,6 +9,11 @@ IMAGE: Values = {"image": {"repository": "registry.example/jobledger"}}
 MATRIX: dict[str, Values] = {
     "nothing": {},
     "one-replica": {"replicas": 1},
+    "ipv6": {
+        "host": "::",
+        "webhooks": {"enabled": True},
+        "trainerStatus": {"enabled": True},
+    },
     "by-digest": {"image": {"digest": f"sha256:{'0' * 64}", "pullPolicy": "Always"}},
     "rayjobs-alone": {"settings": {"job_kinds": ["RayJob"]}},
     "all-kinds": {

@@ -188,6 +188,7 @@ class _Server(ThreadingHTTPServer):
 
 class _Connection(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     @property
     def canned(self) -> CannedServer:

@@ -8,6 +8,7 @@ class JsonHandler(BaseHTTPRequestHandler):
     """Answers GET and POST with what `answer` returns, and keeps quiet."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def answer(self, body: bytes) -> tuple[int, object]:
         """Return status and document."""

@@ -55,7 +55,7 @@ spec:
         - name: {{ .part }}
           {{- include "jobledger.container" .root | nindent 10 }}
           args:
-            {{- toYaml .args | nindent 12 }}
+            {{- toYaml (concat .args (list "--host" .root.Values.host)) | nindent 12 }}
           env:
             - {name: JOBLEDGER_DATA_DIR, value: /tmp/jobledger}
             - {name: JOBLEDGER_LOG_FORMAT, value: {{ default "json" .root.Values.settings.log_format }}}
