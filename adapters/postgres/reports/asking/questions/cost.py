@@ -98,8 +98,9 @@ COST = Report(
     dated="v.started_at",
     order="accelerator_seconds DESC, cpu_seconds DESC",
     chart=Chart(columns=("accelerator_seconds",), title="time of accelerators"),
+    # materialized: or each of the sums works out anew how long a cluster stands
     sql=f"""
-WITH fact AS (
+WITH fact AS MATERIALIZED (
   SELECT {{keys}}v.stream_id, v.attempt, v.resource, v.price_per_hour / 3600 AS price,
          v.outcome IN ('failed', 'lost') AS has_failed,
          v.waiting_seconds
