@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from jobledger.core.values.documents import Json
 
@@ -23,6 +24,9 @@ _NANOS = 10**9
 
 _LENGTH_MAX = 64
 """Characters; longer texts are no quantity."""
+
+_KEPT = 1024
+"""Quantities that are kept as they were read: most jobs ask for the same few."""
 
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
@@ -65,7 +69,12 @@ def parse_quantity(value: Json) -> Quantity | None:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     written = str(value) if not isinstance(value, int) or abs(value) < 2**63 else ""
-    found = _QUANTITY.fullmatch(written) if len(written) <= _LENGTH_MAX else None
+    return _parsed(written) if len(written) <= _LENGTH_MAX else None
+
+
+@lru_cache(_KEPT)
+def _parsed(written: str) -> Quantity | None:
+    found = _QUANTITY.fullmatch(written)
     if found is None:
         return None
     number, suffix = Fraction(found[1]), found[2] or ""
