@@ -11,6 +11,16 @@ PROGRESS = frozenset({"rayClusterStatus", "jobStatus", "rayJobInfo", "message"})
 """What may change again and again while a phase lasts; nobody acts on it."""
 
 
+def tells_no_more(kind: AnyKind, job: CachedJob, status: Manifest) -> bool:
+    """Return whether an object shows exactly a status that the log has brought forth.
+
+    Then nothing that it shows can be of events that the log has lost.
+    """
+    manifest, own = job.manifest, kind.status_format.own
+    is_newest = text(manifest, "metadata", "resourceVersion") == job.version
+    return is_newest and own(child(manifest, "status")) == own(status)
+
+
 def shows(kind: AnyKind, job: CachedJob, status: Manifest, now: Instant) -> bool:
     """Return whether an object already shows a status: after a start most do.
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.status.applying import StatusWrite
 from jobledger.adapters.service.status.drift import Ends, Kept
-from jobledger.adapters.service.status.shown import PROGRESS, shows
+from jobledger.adapters.service.status.shown import PROGRESS, shows, tells_no_more
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.workers import Task
 from jobledger.adapters.telemetry.logging import get_logger
@@ -272,20 +272,23 @@ class Publisher:
                     return early
                 status = box.waiting[0]
             where = box.kind.name, box.identity.namespace
-            if not self.may_act(stream) or self.is_refused(*where) or self._is_unknown(box):
+            if not self.may_act(stream) or self.is_refused(*where) or self._is_unknown(box, status):
                 return LEASE_PAUSE_SECONDS
             pause = self._write(box, status)
             if pause is not None:
                 return pause
 
-    def _is_unknown(self, box: _Outbox) -> bool:
-        """Return whether a job shows a status of lost events: it is held once that is decided."""
+    def _is_unknown(self, box: _Outbox, status: Manifest) -> bool:
+        """Return whether a job shows a status of lost events: it is held once that is decided.
+
+        Which takes a whole look at it, so a job that shows what is to be written is not asked.
+        """
         job = self.live.job(box.identity.uid)
         if job is None or job.version == box.kept.version:  # written just now
             return False
         if box.waits_for_watch and job.told not in ("", job.version):
             return True
-        return self.is_ahead(box.identity.stream_id)
+        return not tells_no_more(box.kind, job, status) and self.is_ahead(box.identity.stream_id)
 
     def _drop_if_done(self, box: _Outbox) -> None:
         stream = box.identity.stream_id

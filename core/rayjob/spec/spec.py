@@ -1,8 +1,8 @@
 """The fields of a RayJob's specification that the controller acts on, with upstream's defaults.
 
 Everything else (the RayCluster's specification, pod templates, the entrypoint) is read from the
-live object when
-something is built. Source: KubeRay's rayjob_types.go; the defaults are those of the CRD.
+live object when something is built. Source: KubeRay's rayjob_types.go; the defaults are those
+of the CRD.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from jobledger.core.jobs.control.control_policy import MANAGED_BY_JOBLEDGER
 from jobledger.core.log.storable import word
 from jobledger.core.rayjob.names import RAY_SUCCESS_WINS_ANNOTATION, RECOVER_LOST_HEAD_ANNOTATION
 from jobledger.core.values.delays import SECONDS_MAX, delay_seconds
-from jobledger.core.values.documents import Manifest, child, items, number, text
+from jobledger.core.values.documents import Json, Manifest, child, items, number, text
 
 
 class SubmissionMode(StrEnum):
@@ -28,6 +28,8 @@ class SubmissionMode(StrEnum):
     """Any other text: upstream submits nothing then, and so do we."""
 
 
+_MODES = {mode.value: mode for mode in SubmissionMode}
+
 OURS = frozenset({"", "ray.io/kuberay-operator", MANAGED_BY_JOBLEDGER})
 """Values of spec.managedBy that leave the job to this controller."""
 
@@ -39,6 +41,9 @@ class DeletionPolicy(StrEnum):
     CLUSTER = "DeleteCluster"
     SELF = "DeleteSelf"
     NONE = "DeleteNone"
+
+
+_POLICIES = {policy.value: policy for policy in DeletionPolicy}
 
 
 class DeletionRule(Struct, frozen=True, kw_only=True):
@@ -99,9 +104,10 @@ def waits_since_creation(spec: RayJobSpec, generation: int) -> bool:
     return spec.suspend and generation == FIRST_GENERATION
 
 
-def _mode(value: str) -> SubmissionMode:
-    known = {mode.value: mode for mode in SubmissionMode if mode is not SubmissionMode.UNKNOWN}
-    return known.get(value, SubmissionMode.UNKNOWN)
+def _mode(value: Json) -> SubmissionMode:
+    if not isinstance(value, str):
+        return SubmissionMode.K8S_JOB
+    return _MODES.get(value, SubmissionMode.UNKNOWN)
 
 
 def read_spec(manifest: Manifest) -> RayJobSpec:
@@ -113,9 +119,8 @@ def read_spec(manifest: Manifest) -> RayJobSpec:
     them.
     """
     spec = child(manifest, "spec")
-    mode = spec.get("submissionMode")
     return RayJobSpec(
-        submission_mode=_mode(mode) if isinstance(mode, str) else SubmissionMode.K8S_JOB,
+        submission_mode=_mode(spec.get("submissionMode")),
         backoff_limit=number(spec, "backoffLimit") or 0,
         active_deadline_seconds=_deadline(spec, "activeDeadlineSeconds"),
         pre_running_deadline_seconds=_deadline(spec, "preRunningDeadlineSeconds"),
@@ -145,9 +150,8 @@ def _deadline(spec: Manifest, field: str) -> int | None:
 def _deletion_rules(spec: Manifest) -> Iterator[DeletionRule]:
     """Yield the rules of deletionStrategy; the old policies count from the job's own delay."""
     strategy, ttl = child(spec, "deletionStrategy"), delay_seconds(spec, "ttlSecondsAfterFinished")
-    known = {policy.value: policy for policy in DeletionPolicy}
     for index, rule in enumerate(items(strategy, "deletionRules")):
-        policy = known.get(text(rule, "policy"))
+        policy = _POLICIES.get(text(rule, "policy"))
         if policy is not None:
             yield DeletionRule(
                 policy=policy,
@@ -157,6 +161,6 @@ def _deletion_rules(spec: Manifest) -> Iterator[DeletionRule]:
                 source=f"deletionRules[{index}]",
             )
     for field, job_status in (("onSuccess", "SUCCEEDED"), ("onFailure", "FAILED")):
-        policy = known.get(text(strategy, field, "policy"))
+        policy = _POLICIES.get(text(strategy, field, "policy"))
         if policy is not None:
             yield DeletionRule(policy=policy, job_status=job_status, ttl_seconds=ttl, source=field)

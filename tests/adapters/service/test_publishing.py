@@ -1,20 +1,16 @@
 """Writing `.status`: in order, only differences, never a phase left out."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.status.status_writer import (
     ENDED_DELAY_SECONDS,
     PAUSE_FIRST_SECONDS,
     PAUSE_MAX_SECONDS,
     PROGRESS_DELAY_SECONDS,
-    Publisher,
 )
-from jobledger.adapters.service.work.workers import Task
 from jobledger.core.errors import (
     ClusterError,
     ClusterUnreachable,
@@ -24,59 +20,9 @@ from jobledger.core.errors import (
     RequestThrottled,
 )
 from jobledger.core.jobs.observations import StatusWritten
-from jobledger.core.ports.cluster import RAYJOBS, Resource
-from jobledger.core.rayjob.names import FINALIZER
+from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.values.documents import Manifest, child, text
-from tests.adapters.service.parts import Bench
-
-
-def a_status(phase: str, **fields: Any) -> dict[str, Any]:  # noqa: ANN401 any JSON
-    return {"jobDeploymentStatus": phase, "failed": 0, **fields}
-
-
-class Desk(Bench):
-    """A publisher, a job, and an API server that can be told to refuse."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.publisher = Publisher(
-            self.cluster,
-            self.live,
-            self.inbox,
-            self.clock,
-            self.metrics,
-            lambda _: self.acts,
-            lambda *where: where in self.refused,
-        )
-        self.a_job = self.job({"metadata.finalizers": [FINALIZER]})
-        self.tasks: list[Task] = []
-        self.refused: set[tuple[str, ...]] = set()
-        self.refusals: list[ClusterError] = []
-        self._apply = self.cluster.apply
-        self.cluster.apply = self._maybe  # type: ignore[method-assign]  # refusals
-
-    def offer(self, *statuses: Manifest) -> None:
-        task = self.publisher.offer(self.a_job.identity, list(statuses), "RayJob")
-        if task is not None:
-            self.tasks.append(task)
-
-    def work(self) -> list[float]:
-        """Carry out all tasks; return the pauses after which they are to be tried again."""
-        again = [(task, task()) for task in self.tasks]
-        self.tasks = [task for task, pause in again if pause is not None]
-        return [pause for _, pause in again if pause is not None]
-
-    def written(self) -> list[str]:
-        """Return the phases of all statuses that were written."""
-        return [text(status, "jobDeploymentStatus") for status in self.cluster.statuses]
-
-    def shown(self) -> Manifest:
-        return child(self.cluster.get(RAYJOBS, "ml", "train"), "status")
-
-    def _maybe(self, resource: Resource, manifest: Manifest, **more: Any) -> Manifest:  # noqa: ANN401 as the port
-        if self.refusals:
-            raise self.refusals.pop(0)
-        return self._apply(resource, manifest, **more)
+from tests.adapters.service.desk import Desk, a_status
 
 
 @pytest.fixture
@@ -130,26 +76,6 @@ def test_what_is_offered_again_while_it_is_written_is_not_written_twice(desk: De
     desk.offer(a_status("Running"))
     desk.work()
     assert desk.written() == ["Running"]
-
-
-def test_after_a_start_nothing_is_written_that_the_object_shows_already(desk: Desk) -> None:
-    shown = desk.cluster.edit(RAYJOBS, "ml", "train", status=a_status("Running", foreign="x"))
-    first_seen = replace(
-        desk.a_job, version=text(shown, "metadata", "resourceVersion"), packed=pack(shown)
-    )
-    desk.live.put_job(first_seen)
-    desk.offer(a_status("Running"))
-    desk.work()
-    assert (desk.written(), desk.said()) == ([], [])
-
-
-def test_what_the_watch_has_not_told_whole_is_not_trusted_to_be_shown(desk: Desk) -> None:
-    """Only the resourceVersion of a changed status is kept."""
-    seen = desk.cluster.edit(RAYJOBS, "ml", "train", status=a_status("Retrying"))
-    desk.see(seen)
-    desk.offer(a_status(""))
-    desk.work()
-    assert desk.shown() == a_status("")
 
 
 def test_each_write_is_told_with_what_users_can_see(desk: Desk) -> None:
