@@ -2,7 +2,7 @@
 
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.core.jobs.control.control_policy import forbids_start
-from jobledger.core.jobs.control.status_writers import other_controller
+from jobledger.core.jobs.control.status_writers import other_controller, written_here
 from jobledger.core.kinds import AnyKind
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.instants import Instant
@@ -26,7 +26,8 @@ def shows(kind: AnyKind, job: CachedJob, status: Manifest, now: Instant) -> bool
 
     Asked of the object as the watch last told it whole; later versions are not kept. What another
     controller wrote last is written once more here, so that every later start sees who took over.
-    An end may show more of its progress than a log that has lost its last events knows: it stays.
+    An end may show more of its progress than a log that has lost its last events knows: what was
+    written here stays, what others wrote does not.
     """
     manifest = job.manifest
     if text(manifest, "metadata", "resourceVersion") != job.version:
@@ -44,5 +45,6 @@ def shows(kind: AnyKind, job: CachedJob, status: Manifest, now: Instant) -> bool
     own = kind.status_format.own
     seen, meant = own(child(manifest, "status")), own(status)
     if fields.has_ended(manifest):
-        seen = {key: value for key, value in seen.items() if key in meant or key not in PROGRESS}
+        stay = PROGRESS & written_here(manifest)
+        seen = {key: value for key, value in seen.items() if key in meant or key not in stay}
     return seen == meant

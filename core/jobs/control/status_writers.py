@@ -12,6 +12,7 @@ it is said to have written must be there, and differ from what this controller w
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import chain
 
 from jobledger.core.jobs.control.controller_fields import ControllerFields
 from jobledger.core.values.documents import Manifest, child, items, text
@@ -72,6 +73,12 @@ def other_controller(
             continue
         return writer if not ours or writer.written_at > max(ours) else None
     return None
+
+
+def written_here(manifest: Manifest) -> frozenset[str]:
+    """Return the fields of the status that this controller has written and still owns."""
+    ours = (one.fields for one in status_writers(manifest) if one.manager == OUR_MANAGER)
+    return frozenset(name.removeprefix("f:") for name in chain.from_iterable(ours))
 
 
 def is_driven_here(fields: ControllerFields, manifest: Manifest) -> bool:

@@ -9,8 +9,8 @@ from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.status.status_writer import LEASE_PAUSE_SECONDS
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.values.documents import text
+from tests.adapters.service.desk import Desk, a_status
 from tests.adapters.service.parts import Bench
-from tests.adapters.service.test_publishing import Desk, a_status
 
 
 @pytest.fixture
@@ -73,11 +73,27 @@ def test_nothing_is_written_over_what_an_earlier_outbox_wrote_before_the_watch_t
 
 def test_an_end_keeps_the_progress_that_a_log_does_not_know(desk: Desk) -> None:
     more = {"rayJobInfo": {"startTime": "2026-11-21T12:00:26Z"}}
-    desk.cluster.edit(RAYJOBS, "ml", "train", status=a_status("Complete", **more))
+    desk.offer(a_status("Complete", **more))
+    desk.work()
+    desk.publisher.forget(desk.a_job.identity.stream_id)
     told(desk)
     desk.offer(a_status("Complete"))
     desk.work()
-    assert desk.written() == []
+    assert desk.written() == ["Complete"]
+    assert desk.shown() == a_status("Complete", **more)
+
+
+def test_an_end_keeps_no_progress_that_another_has_written(desk: Desk) -> None:
+    """It was to be cleared after our own write, and a throttled request came between."""
+    desk.offer(a_status("Failed"))
+    desk.work()
+    desk.publisher.forget(desk.a_job.identity.stream_id)
+    forged = a_status("Failed", jobStatus="SUCCEEDED")
+    desk.cluster.edit(RAYJOBS, "ml", "train", status=forged)
+    told(desk)
+    desk.offer(a_status("Failed"))
+    desk.work()
+    assert desk.shown() == a_status("Failed")
 
 
 def test_what_is_still_going_on_shows_what_the_log_knows(desk: Desk) -> None:

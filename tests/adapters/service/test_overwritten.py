@@ -12,9 +12,9 @@ from jobledger.core.log.chain import data_sha
 from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import StreamId
+from tests.adapters.service.desk import Desk, a_status
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP, assert_whole, is_let_go
-from tests.adapters.service.test_publishing import Desk, a_status
 from tests.support.service_world import ServiceWorld
 
 
