@@ -185,6 +185,7 @@ def _share_work(basis: _Basis, controller: Controller, alarms: SchedulerAlarms) 
     touch.is_needed = lambda: not share.is_alone
     share.hears = lambda: (
         controller.knows_all()
+        and not basis.clocks.is_ours_off
         and (share.is_alone or touch.answered_within(look_every * FRESH_LOOKS))
     )
     quickly = timedelta(seconds=settings.lease_seconds / QUICK_LOOKS_PER_LEASE)

@@ -45,6 +45,8 @@ class Clocks:
         self._known: dict[str, timedelta] = {}
         """How far each other clock was ahead of ours when it was asked last."""
         self._trouble = NOT_COMPARED
+        self.is_ours_off = False
+        """Whether it is this machine's clock that is off: the others agree with each other."""
 
     @property
     def trouble(self) -> str:
@@ -86,6 +88,9 @@ class Clocks:
             for name, off in known.items()
             if abs(off) > APART_MAX
         ]
+        self.is_ours_off = 1 < len(known) == len(found) and (
+            max(known.values()) - min(known.values()) <= APART_MAX
+        )
         before, self._trouble = self._trouble, " and ".join(found)
         if self._trouble and before in ("", NOT_COMPARED):
             log.error("clocks_disagree", because=self._trouble)

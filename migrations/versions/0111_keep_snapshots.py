@@ -21,10 +21,12 @@ def upgrade() -> None:
     op.execute("""
         CREATE TABLE snapshot (
             stream_id uuid NOT NULL, version integer NOT NULL, chain bytea NOT NULL,
-            folded_by bytea NOT NULL, content bytea STORAGE EXTERNAL NOT NULL, seal bytea NOT NULL,
+            folded_by bytea NOT NULL, content bytea NOT NULL, seal bytea NOT NULL,
             CONSTRAINT snapshot_pkey PRIMARY KEY (stream_id)
         ) WITH (toast_tuple_target = 8160)
     """)
+    # Not in CREATE TABLE, which has words for it since Postgres 16 only.
+    op.execute("ALTER TABLE snapshot ALTER COLUMN content SET STORAGE EXTERNAL")
     table = metadata.tables["snapshot"]
     op.execute(f"COMMENT ON TABLE snapshot IS {literal(table.comment or '')}")
     for column in table.columns:

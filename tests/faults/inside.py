@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from jobledger.adapters.kube.watching.watches import KubernetesWatches
 from jobledger.adapters.postgres.connection.engine import EngineOptions
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.adapters.telemetry.steady_clock import SteadyClock
 from tests.acceptance.site import QUICK, Site
 from tests.support.processes import START_SECONDS, Controller, Terminal
 from tests.support.waiting import wait_until
@@ -36,11 +38,16 @@ class InsideController(Controller):
         replica: str = "controller",
         patience: float = 0.0,
         ledger_patience: int = 0,
+        ahead: timedelta = timedelta(),
     ) -> None:
-        """Take how long it waits for the API server, and for the ledger; 0: as it always does."""
+        """Take how long it waits for the API server, and for the ledger; 0: as it always does.
+
+        And how far its clock is ahead of the true time.
+        """
         super().__init__(terminal, replica)
         self._patience = patience
         self._ledger_patience = ledger_patience
+        self._ahead = ahead
         self._settings = _settings(terminal.environment, replica)
         self._open = ExitStack()
         self._service: wiring.Service | None = None
@@ -54,12 +61,16 @@ class InsideController(Controller):
         with (
             patch.dict(os.environ, self._terminal.environment),  # where the Ray heads are
             patch.object(wiring, "Metrics", lambda: Metrics(CollectorRegistry())),
+            patch.object(wiring, "SteadyClock", lambda: SteadyClock(self._wall)),
             self._impatient() if self._patience else nullcontext(),
         ):
             self._service = wiring.service(self._settings, opened)
         self._service.start()
         if until_ready:
             wait_until(lambda: self.get("/readyz")[0] == 200, "it is ready", START_SECONDS)
+
+    def _wall(self) -> datetime:
+        return datetime.now(UTC) + self._ahead
 
     def _impatient_with_ledger(self) -> AbstractContextManager[object]:
         seconds = self._ledger_patience
@@ -112,12 +123,13 @@ def inside(
     replica: str = "controller",
     patience: float = 0.0,
     ledger_patience: int = 0,
+    ahead: timedelta = timedelta(),
     **settings: str,
 ) -> InsideController:
     """Return a controller of a site, not started yet."""
     mine = {"JOBLEDGER_NAMESPACES": json.dumps([site.api.namespace])}
     terminal = site.terminal.with_environment(**{**QUICK, **mine, **settings})
-    return InsideController(terminal, replica, patience, ledger_patience)
+    return InsideController(terminal, replica, patience, ledger_patience, ahead)
 
 
 def _settings(environment: Mapping[str, str], replica: str) -> Settings:

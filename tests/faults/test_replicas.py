@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 import pytest
 
@@ -157,3 +158,19 @@ def test_who_is_cut_off_is_replaced_and_comes_back(
         works_on(far, SHARDS)
         assert_nothing_broke(far)
     assert_log(site, len(cuts))
+
+
+def test_whose_clock_is_off_leaves_the_work_to_who_has_the_time(site: Site) -> None:
+    """Deadlines of half of all jobs waited, and their jobs began five minutes ahead."""
+    with inside(
+        site, replica="astray", ahead=timedelta(minutes=5), JOBLEDGER_LEASE_SECONDS=LEASE
+    ) as astray:
+        works_on(astray, SHARDS)
+        with inside(site, JOBLEDGER_LEASE_SECONDS=LEASE) as right:
+            works_on(right, SHARDS)
+            site.submit(rayjob("too-slow", "sleep 600", activeDeadlineSeconds=1))
+            site.wait_for_true(
+                "the deadline has passed",
+                "SELECT count(*) = 1 FROM job WHERE reason = 'DeadlineExceeded'",
+            )
+            assert_nothing_broke(right)

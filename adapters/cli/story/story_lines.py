@@ -91,4 +91,4 @@ def _clock(line: Line) -> str:
 
 
 def _since(line: Line, begun: Line) -> str:
-    return f"+{(line.at - begun.at).total_seconds():.3f} s"
+    return f"{(line.at - begun.at).total_seconds():+.3f} s"

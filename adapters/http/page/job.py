@@ -199,11 +199,12 @@ def _items(
             name = f"Attempt {attempt}" if attempt else "Before the first attempt"
             written.append(f'<li class="split">{name}<span class="day">{day} (UTC)</span></li>')
         number, since = line.version, (line.at - begun).total_seconds()
+        sign = "+" if since >= 0 else "-"  # a replica's clock may be behind another's
         written.append(
             f'<li id="v{number}" class="event{" turn" if number in turns else ""}">'
             f'<a class="version" href="#v{number}" title="Link to event {number}">{number}</a>'
             f'<span class="at">{when(line.at, "clock")}</span>'
-            f'<span class="since">+{lasting(since)}</span>'
+            f'<span class="since">{sign}{lasting(since)}</span>'
             f'<span class="type">{escape(line.event)}</span>'
             f'<span class="words">{escape(line.words)} <a class="then" href="{then}{number}#moment"'
             ' title="How the job stood when this was written down">then</a></span></li>'

@@ -43,8 +43,15 @@ _BEGUN_AFTER_THE_END = """
     FROM job j JOIN attempt a USING (stream_id)
     WHERE j.phase IN ('Complete', 'Failed') AND j.ended_at IS NOT NULL
         AND date_trunc('second', a.started_at) > j.ended_at
+        AND (a.ended_at IS NULL OR a.ended_at >= a.started_at) AND NOT EXISTS (
+            SELECT FROM attempt b WHERE b.stream_id = a.stream_id AND b.number > a.number
+        )
 """
-"""What the cluster says of an end has whole seconds: an attempt may begin and end within one."""
+"""What the cluster says of an end has whole seconds: an attempt may begin and end within one.
+
+Replicas whose clocks are apart may have told of a beginning and an end: then an attempt ended
+before it began, or is followed by another, which none is that began after the end.
+"""
 _PENDING_AFTER_THE_END = """
     SELECT j.namespace, j.name, d.kind || ' is pending' AS detail
     FROM decision d JOIN job j USING (stream_id)

@@ -38,7 +38,10 @@ class Share:
         self.aim = SHARDS
         """How many shards it is to hold, by the last look."""
         self.hears: Callable[[], bool] = lambda: True
-        """Tells whether this replica knows all objects and hears the API server."""
+        """Tells whether this replica knows all objects and hears the API server.
+
+        One whose clock is off tells that it does not: whose clock is right does better.
+        """
 
     @property
     def replicas(self) -> int:

@@ -34,6 +34,13 @@ def test_a_line_has_the_clock_and_the_seconds_since_the_first(
     ]
 
 
+def test_what_was_told_by_a_clock_that_is_behind_has_one_sign(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told = printed(capsys, line(1, 195.5), line(2, 0, READY))
+    assert told[-1] == f"  12:00:00.000  -195.500 s    2 ClusterObserved        {READY}"
+
+
 def test_a_new_day_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     told = printed(capsys, line(1, 0), line(2, 86_400))
     assert [text for text in told if "(UTC)" in text] == ["2026-11-21 (UTC)", "2026-11-22 (UTC)"]

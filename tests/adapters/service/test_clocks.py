@@ -120,3 +120,32 @@ def test_a_little_is_no_trouble() -> None:
     machine.set_by["database"] = APART_MAX
     machine.set_by["API server"] = -APART_MAX
     assert machine.compared().trouble == ""
+
+
+@pytest.mark.parametrize(
+    ("set_by", "is_ours"),
+    [
+        ({"database": HOUR, "API server": HOUR}, True),
+        ({"database": -HOUR, "API server": APART_MAX / 2 - HOUR}, True),
+        ({"database": HOUR}, False),
+        ({"database": HOUR, "API server": -HOUR}, False),
+        ({}, False),
+    ],
+)
+def test_ours_is_off_if_the_others_agree_with_each_other(
+    set_by: dict[str, timedelta], is_ours: bool
+) -> None:
+    machine = Machine()
+    assert not machine.clocks.is_ours_off, "they have not been compared"
+    machine.set_by.update(set_by)
+    assert machine.compared().is_ours_off == is_ours
+    machine.set_by.update(dict.fromkeys(machine.set_by, NOTHING))
+    assert not machine.compared().is_ours_off
+
+
+def test_nobody_is_off_of_two_that_differ() -> None:
+    """The API server tells no time."""
+    machine = Machine()
+    machine.down.add("API server")
+    machine.set_by["database"] = HOUR
+    assert not machine.compared().is_ours_off

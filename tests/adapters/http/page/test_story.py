@@ -2,16 +2,19 @@
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 import urllib3
 
-from jobledger.adapters.http.page.job import AT_ONCE
+from jobledger.adapters.http.page.job import AT_ONCE, _items
 from jobledger.adapters.http.page.rendering import EVENTS_MAX, REST, _parts, event_address
 from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.forensics.story.timeline import Line
 from tests.support import rayjob_stories as stories
 from tests.support.pages import PAGE, Pages, empty_pages, serving
 from tests.support.recorded import append_lives
+from tests.support.records import NOON
 
 ATTEMPTS = 45
 """So many that not all events are on one page."""
@@ -97,3 +100,10 @@ def test_style_and_scripts_are_asked_for_in_a_folder_of_their_version(long: Page
     assert all(one.startswith("./") for one in re.findall('from "(.*?)"', script))
     assert folder != f"{PAGE}/static"
     assert long.ask(f"{PAGE}/static/of-another/page.js").data.decode() == script
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(195, "+3.2 min"), (-195, "-3.2 min")])
+def test_what_was_told_by_a_clock_that_is_behind_came_before(seconds: int, told: str) -> None:
+    at = NOON + timedelta(seconds=seconds)
+    line = Line(version=2, at=at, attempt=1, event="JobCompleted", words="the job is complete")
+    assert f'<span class="since">{told}</span>' in _items([line], "?at=", NOON, (), 1)
