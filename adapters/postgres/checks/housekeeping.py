@@ -26,6 +26,19 @@ def lags(events: int, waiting: timedelta) -> bool:
     return events > LAG_EVENTS_MAX or waiting > LAG_MAX
 
 
+def writes(found: Condition) -> Iterator[Finding]:
+    """Yield why nothing can be written."""
+    if found.standby:
+        remedy = "let DATABASE_URL lead the service to the primary, or promote this one"
+        yield error("writes", "this server is a standby: it refuses every write", remedy)
+    elif found.only_reads:
+        remedy = (
+            "see what sets default_transaction_read_only (ALTER DATABASE, ALTER ROLE, "
+            "postgresql.conf), and RESET it"
+        )
+        yield error("writes", "transactions only read here: every write is refused", remedy)
+
+
 def roles(found: Condition) -> Iterator[Finding]:
     """Yield roles that are missing."""
     for role, is_there in (
@@ -129,6 +142,7 @@ def reports(found: Condition) -> Iterator[Finding]:
 
 
 CHECKS: tuple[Check[Condition], ...] = (
+    Check(name="writes", asks="Does the database take writes?", run=writes),
     Check(name="roles", asks="Are the roles there?", run=roles),
     Check(name="rights", asks="May the service do what it has to, and no more?", run=rights),
     Check(name="partitions", asks="Have the coming months their partitions?", run=partitions),

@@ -54,6 +54,16 @@ _CONNECTION_TEXTS = {
     "invalid response to|unsupported protocol|received unexpected|expected authentication": (
         "what answers there is not Postgres; correct DATABASE_URL"
     ),
+    "does not match host name": (
+        "its certificate is another host's; correct DATABASE_URL, or the certificate"
+    ),
+    "certificate verify failed|certificate has expired": (
+        "its certificate has expired, or nothing in sslrootcert vouches for it"
+    ),
+    "does not support SSL": "it speaks no TLS; turn `ssl` on there, or correct sslmode",
+    "(certificate|private key) file": (
+        "a file of sslrootcert, sslcert or sslkey cannot be used; correct DATABASE_URL"
+    ),
     "invalid (connection option|URI|port|integer|sslmode|channel_binding)": (
         "DATABASE_URL cannot be used as it is"
     ),

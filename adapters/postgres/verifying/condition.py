@@ -23,6 +23,8 @@ MONTHS_AHEAD = 2
 _DATABASE = text("""
     SELECT current_user AS "user", current_setting('server_version') AS server,
         current_setting('autovacuum') = 'on' AS autovacuum,
+        current_setting('transaction_read_only') = 'on' AS only_reads,
+        pg_is_in_recovery() AS standby,
         (SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = 'event'::regclass) AS owner,
         pg_has_role(
             (SELECT relowner FROM pg_class WHERE oid = 'event'::regclass), 'MEMBER'
@@ -124,6 +126,10 @@ class Condition:
     user: str
     server: str
     autovacuum: bool
+    only_reads: bool
+    """Whether it refuses every write."""
+    standby: bool
+    """Whether it follows another server."""
     owner: str
     """Who owns the tables."""
     is_owner: bool

@@ -61,6 +61,20 @@ def test_the_service_sees_the_same(owner: Engine, ledger_url: str) -> None:
         assert condition(service).last_position == condition(owner).last_position
 
 
+def test_a_database_that_only_reads_is_named(owner: Engine, ledger_url: str) -> None:
+    """As after a failover that left us with the old primary; `leases` alone was said to be off."""
+    assert (condition(owner).only_reads, condition(owner).standby) == (False, False)
+    with tampering(ledger_url) as superuser:
+        database = superuser.info.dbname
+        superuser.execute(f'ALTER DATABASE "{database}" SET default_transaction_read_only = on')
+    owner.dispose()
+    assert "every write is refused" in findings(condition(owner))[0].what
+
+
+def follows(found: Condition) -> Condition:
+    return replace(found, only_reads=True, standby=True)
+
+
 def dead(found: Condition) -> Condition:
     table = replace(found.tables[0], table="stream", rows=10, dead_rows=20_000)
     return replace(found, tables=(*found.tables, table))
@@ -91,6 +105,8 @@ def never_analyzed(found: Condition) -> Condition:
 @pytest.mark.parametrize(
     ("check", "change"),
     [
+        ("writes", lambda found: replace(found, only_reads=True)),
+        ("writes", follows),
         ("roles", lambda found: replace(found, app_role=False)),
         ("partitions", lambda found: replace(found, now=found.now + timedelta(days=70))),
         ("vacuum", lambda found: replace(found, autovacuum=False)),

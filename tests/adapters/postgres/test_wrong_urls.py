@@ -4,10 +4,12 @@ import socket
 import threading
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 from sqlalchemy import make_url
 
 from jobledger.adapters.postgres.connection.engine import open_engine, parse_url, require_supported
+from jobledger.adapters.postgres.connection.errors import ledger_error
 from jobledger.adapters.postgres.log.event_store import PostgresEventStore
 from jobledger.adapters.postgres.schema.version import status
 from jobledger.core.errors import LedgerError, LedgerMisconfigured, LedgerUnavailable
@@ -117,6 +119,40 @@ def test_what_answers_is_not_postgres(web_server: int) -> None:
     error = refusal(f"postgresql://user:{SECRET}@127.0.0.1:{web_server}/x")
     assert isinstance(error, LedgerMisconfigured)
     assert "not Postgres" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("told", "meaning"),
+    [
+        (
+            'server certificate for "elsewhere.example" does not match host name "127.0.0.1"',
+            "its certificate is another host's",
+        ),
+        ("SSL error: certificate verify failed", "its certificate has expired, or nothing in"),
+        ("server does not support SSL, but SSL was required", "it speaks no TLS"),
+        (
+            'root certificate file "/nonexistent" does not exist Either provide the file, or',
+            "a file of sslrootcert, sslcert or sslkey cannot be used",
+        ),
+        (
+            'private key file "/key" has group or world access; file must have permissions',
+            "a file of sslrootcert, sslcert or sslkey cannot be used",
+        ),
+    ],
+)
+def test_what_is_wrong_with_tls_does_not_go_by(told: str, meaning: str) -> None:
+    """As libpq tells it: no server answered with a state."""
+    text = f'connection failed: connection to server at "127.0.0.1", port 5432 failed: {told}'
+    error = ledger_error(psycopg.OperationalError(text), parse_url("postgresql://u@127.0.0.1/x"))
+    assert isinstance(error, LedgerMisconfigured)
+    assert f": {meaning}" in str(error)
+    assert told[:40] in str(error)
+
+
+def test_a_connection_that_broke_off_in_its_handshake_may_come_about_later() -> None:
+    text = "connection failed: SSL connection has been closed unexpectedly"
+    error = ledger_error(psycopg.OperationalError(text), parse_url("postgresql://u@h/x"))
+    assert isinstance(error, LedgerUnavailable)
 
 
 def test_an_option_that_libpq_does_not_know() -> None:
