@@ -16,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import JobledgerError
 from jobledger.core.forensics.story.going_on import THEN
-from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.decisions import DECISION_WORDS, DecisionKind
 from jobledger.core.values.durations import span
 from jobledger.core.values.excerpts import gist
 from jobledger.core.values.instants import Instant
@@ -128,6 +128,11 @@ def _breakable(told: str) -> Markup:
     return Markup("<wbr>").join(parts)
 
 
+def _decision(kind: str) -> str:
+    """Return what a decision of a kind is called."""
+    return DECISION_WORDS[DecisionKind(kind)]
+
+
 def _then(kind: str) -> str:
     """Return what happens when a decision of a kind falls due."""
     return THEN[DecisionKind(kind)]
@@ -149,7 +154,9 @@ def _environment() -> Environment:
         finalize=_shown,
     )
     made.filters.update({"when": when, "lasting": lasting, "look": look})
-    made.filters.update({"tojson_text": _json_text, "gist": _gist, "then": _then})
+    made.filters.update(
+        {"tojson_text": _json_text, "gist": _gist, "then": _then, "decision": _decision}
+    )
     made.filters.update({"with_code": _with_code, "breakable": _breakable})
     made.globals.update({"prefix": PREFIX, "mark": _asset_mark(), "address": address})
     made.globals["event_address"] = event_address

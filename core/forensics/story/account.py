@@ -1,6 +1,11 @@
 """A causal account of a job, and its sentences with the events that they rest on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from jobledger.core.jobs.failures.rules import CAUSES
+
+NO_LOG = "no log of it was kept here; see whether your cluster collects logs elsewhere"
+"""Stands in place of the advice to read a log where there is none, and none will come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,3 +33,11 @@ class Account:
     sentences: tuple[Sentence, ...]
     logs: tuple[str, ...] = ()
     """Digests of the logs that were kept of the attempt it speaks of, the most telling first."""
+
+
+def without_vain_advice(told: Account) -> Account:
+    """Return an account that sends nobody to a log, if none was kept of a job that has ended."""
+    rule = CAUSES.get(told.failure_class)
+    in_vain = rule is not None and rule.reads_log and not told.logs
+    ended = told.outcome in ("complete", "failed")
+    return replace(told, advice=NO_LOG) if in_vain and ended else told

@@ -10,7 +10,7 @@ from dataclasses import replace
 from jobledger.core.forensics.begun import attempts_begun
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.failures.signs import Sign, signs
-from jobledger.core.forensics.story.account import Account, Sentence
+from jobledger.core.forensics.story.account import Account, Sentence, without_vain_advice
 from jobledger.core.forensics.story.going_on import (
     last_seen,
     pods_failed,
@@ -101,8 +101,8 @@ class _Account:
         """Return the whole account, each sentence in one visible line."""
         told = self._told()
         lines = tuple(replace(one, text=one_line(one.text)) for one in told.sentences)
-        tells_of_logs = told.failure_class or told.outcome == "deleted"
-        return replace(told, sentences=lines, logs=self._logs() if tells_of_logs else ())
+        logs = self._logs() if told.failure_class or told.outcome == "deleted" else ()
+        return without_vain_advice(replace(told, sentences=lines, logs=logs))
 
     def _told(self) -> Account:
         end = self._last(_ENDS)

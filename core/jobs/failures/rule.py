@@ -32,6 +32,8 @@ class FailureRule:
     """It explains only attempts that did not get to run: later the same sign is an episode."""
     general: bool = False
     """Its signs say no more than that something failed: what to quote is looked for beside them."""
+    reads_log: bool = False
+    """What to do about it is to read a log."""
     telling: str = ""
     """Of several signs, those in which this pattern is found say more; empty: none does."""
 

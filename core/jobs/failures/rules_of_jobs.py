@@ -10,6 +10,7 @@ TALK = (Source.RAY, Source.LOG, Source.SUBMITTER, Source.MESSAGE, Source.CONTAIN
 OF_JOBS: tuple[FailureRule, ...] = (
     FailureRule(
         name="never-started",
+        reads_log=True,
         group=FailureClass.SUBMISSION,
         because="the submitter ended and the Ray job never came to be",
         advice="the submitter's log says what it met",
@@ -39,6 +40,7 @@ OF_JOBS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="submission",
+        reads_log=True,
         general=True,
         group=FailureClass.SUBMISSION,
         because="its entrypoint could not be handed in",
@@ -74,6 +76,7 @@ OF_JOBS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="application",
+        reads_log=True,
         group=FailureClass.APPLICATION,
         because="the program itself failed",
         advice="read the end of its log",

@@ -185,6 +185,7 @@ OF_PODS: tuple[FailureRule, ...] = (
     ),
     FailureRule(
         name="crash-loop",
+        reads_log=True,
         group=FailureClass.OTHER,
         before_running=True,
         general=True,

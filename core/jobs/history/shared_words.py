@@ -8,6 +8,7 @@ from jobledger.core.jobs.evidence.evidence import PodEvidence
 from jobledger.core.jobs.evidence.pod_failures import attempt_of
 from jobledger.core.jobs.evidence.pods import BEING_MADE
 from jobledger.core.jobs.evidence.scene import WAITING
+from jobledger.core.jobs.pending.decisions import DECISION_WORDS
 from jobledger.core.values.instants import rfc3339
 
 
@@ -26,12 +27,12 @@ def shared_words(event: shared.SharedEvent) -> str:  # noqa: C901, PLR0911, PLR0
         case shared.EffectSuperseded():
             return f"{_effect(event.kind, event.name)} is dropped: {event.cause}"
         case shared.DecisionScheduled():
-            return f"{event.kind} is due at {rfc3339(event.due_at)}: {event.cause}"
+            return f"{DECISION_WORDS[event.kind]} is due at {rfc3339(event.due_at)}: {event.cause}"
         case shared.DecisionFired():
             late = (event.at - event.due_at).total_seconds()
-            return f"{event.kind} fired, {late:.3f} s after it was due"
+            return f"{DECISION_WORDS[event.kind]} fired, {late:.3f} s after it was due"
         case shared.DecisionCancelled():
-            return f"{event.kind} is cancelled: {event.cause}"
+            return f"{DECISION_WORDS[event.kind]} is cancelled: {event.cause}"
         case shared.ObservationGapFound():
             since, until = rfc3339(event.since), rfc3339(event.until)
             return f"changes of {event.source} from {since} to {until} may be missing"

@@ -41,6 +41,22 @@ class DecisionKind(StrEnum):
     """Something the API server refused is tried again."""
 
 
+DECISION_WORDS = {
+    DecisionKind.RETRY: "retry",
+    DecisionKind.ACTIVE_DEADLINE: "deadline of the attempt",
+    DecisionKind.JOB_DEADLINE: "deadline of the job",
+    DecisionKind.PRE_RUNNING_DEADLINE: "deadline until it runs",
+    DecisionKind.TRANSITION_GRACE: "time-out of the submitter",
+    DecisionKind.SUBMITTER_FINISHED: "time-out of the Ray job",
+    DecisionKind.STATUS_CHECK: "time-out of status checks",
+    DecisionKind.TTL_SHUTDOWN: "shutdown after the end",
+    DecisionKind.EVIDENCE: "time-out of evidence",
+    DecisionKind.DELETION_RULE: "deletion rule",
+    DecisionKind.EFFECT_RETRY: "another try",
+}
+"""What a decision is called where people read of it; programs read the kind."""
+
+
 LOOK_FIRST = frozenset(
     {
         DecisionKind.ACTIVE_DEADLINE,

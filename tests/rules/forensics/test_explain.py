@@ -5,10 +5,10 @@ from collections.abc import Iterable
 import pytest
 
 from jobledger.core.forensics.bundles.dossier import Dossier
-from jobledger.core.forensics.story.account import Account
+from jobledger.core.forensics.story.account import NO_LOG, Account
 from jobledger.core.forensics.story.explain import explain
-from jobledger.core.jobs.failures.rules import RULES, UNEXPLAINED
-from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.failures.rules import CAUSES, RULES, UNEXPLAINED
+from jobledger.core.jobs.pending.decisions import DECISION_WORDS, DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.log.envelope import StoredEvent
 from tests.rules.forensics.corpus.batchjobs import BATCHJOBS, BatchCase
@@ -56,6 +56,15 @@ def test_every_failure_of_the_corpus_is_told_by_its_class(
     assert account.advice
     says = case.says if isinstance(case, Case) else ""
     assert any(says in text for text in told), told
+
+
+@pytest.mark.parametrize("case", CORPUS, ids=[case.name for case in CORPUS])
+def test_nobody_is_sent_to_a_log_that_was_not_kept(case: Case | TrainCase | BatchCase) -> None:
+    account = checked(case.dossier())
+    advice = CAUSES[account.failure_class].advice
+    sends = advice.startswith(("read the end of", "the submitter's log says"))
+    in_vain = sends and not account.logs and account.outcome in ("failed", "complete")
+    assert account.advice == (NO_LOG if in_vain else advice)
 
 
 def test_the_corpus_is_large_and_has_every_class() -> None:
@@ -106,7 +115,7 @@ def test_a_success_after_failures_tells_what_failed_before() -> None:
         )
     )
     assert account.outcome == "complete"
-    assert account.failure_class == "application"
+    assert (account.failure_class, account.advice) == ("application", NO_LOG)
     assert told[0].endswith("on attempt 2.")
     assert any("was to be retried: failed attempt 1 is within backoffLimit 1" in t for t in told)
 
@@ -129,7 +138,7 @@ def test_a_job_that_waits_says_for_what() -> None:
     )
     assert account.outcome == "going on"
     assert any(text.startswith("It waits for an effect: create cluster") for text in told)
-    assert any(DecisionKind.PRE_RUNNING_DEADLINE.value in text for text in told)
+    assert any(DECISION_WORDS[DecisionKind.PRE_RUNNING_DEADLINE] in text for text in told)
 
 
 def test_a_gap_in_what_was_seen_is_said() -> None:

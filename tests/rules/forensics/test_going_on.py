@@ -77,7 +77,9 @@ def test_nothing_of_an_attempt_before_is_taken_for_the_last_that_was_seen() -> N
 
 def test_of_what_is_due_it_is_told_what_happens_then() -> None:
     texts = told(*stories.seen(pre_running_deadline_seconds=60), *stories.built())
-    due = [text for text in texts if "pre_running_deadline is due at 2026-11-21T12:01:00Z" in text]
+    due = [
+        text for text in texts if "deadline until it runs is due at 2026-11-21T12:01:00Z" in text
+    ]
     assert due[0].endswith("; then the attempt fails, and is retried if a retry is left.")
 
 

@@ -18,7 +18,7 @@ def test_its_history_names_the_deadline_and_the_attempts_own_failure() -> None:
     assert "the job has failed: DeadlineExceeded" in told
     assert "retry is cancelled: attempt 1 has ended" in told
     assert (
-        "job_deadline is due at 2026-11-21T12:02:30Z: "
+        "deadline of the job is due at 2026-11-21T12:02:30Z: "
         "jobledger.dev/job-deadline-seconds 150 over all attempts"
     ) in told
     (attempt,) = facts(play(RAYJOB, OVER).history).attempts
@@ -34,4 +34,4 @@ def test_it_is_the_deadline_that_explains_the_end() -> None:
 
 def test_a_pending_one_is_what_a_job_waits_for() -> None:
     told = " ".join(one.text for one in explain(dossier_of(PAUSING)).sentences)
-    assert "job_deadline" in told
+    assert "deadline of the job" in told

@@ -131,7 +131,7 @@ def test_a_version_is_the_state_that_its_decision_was_taken_in() -> None:
                 may_pass=True,
             ),
             "runtime-missing",
-            "It waits: effect_retry is due",
+            "It waits: another try is due",
         ),
         (
             not_built(1, "plugin torch: no"),

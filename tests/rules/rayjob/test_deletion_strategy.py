@@ -95,13 +95,13 @@ SUSPENDED_WORKERS = done(EffectKind.SUSPEND_WORKERS, 53, uid="cluster-1")
             [
                 "submitter train ended: Complete",
                 "the job is complete: SUCCEEDED",
-                "transition_grace is cancelled: attempt 1 has ended",
+                "time-out of the submitter is cancelled: attempt 1 has ended",
                 (
-                    "deletion_rule is due at 2026-11-21T12:00:52Z: deletionRules[0]: DeleteWorkers "
+                    "deletion rule is due at 2026-11-21T12:00:52Z: deletionRules[0]: DeleteWorkers "
                     "10 s after an end with jobStatus SUCCEEDED"
                 ),
                 (
-                    "deletion_rule is due at 2026-11-21T12:01:02Z: deletionRules[1]: DeleteCluster "
+                    "deletion rule is due at 2026-11-21T12:01:02Z: deletionRules[1]: DeleteCluster "
                     "20 s after an end with jobStatus SUCCEEDED"
                 ),
             ],
@@ -111,7 +111,7 @@ SUSPENDED_WORKERS = done(EffectKind.SUSPEND_WORKERS, 53, uid="cluster-1")
             STAGED,
             firing(WORKERS),
             [
-                "deletion_rule fired, 0.000 s after it was due",
+                "deletion rule fired, 0.000 s after it was due",
                 f"suspend workers {cluster_of()} is asked for",
             ],
             id="DeleteWorkers lets the worker groups go",
@@ -120,7 +120,7 @@ SUSPENDED_WORKERS = done(EffectKind.SUSPEND_WORKERS, 53, uid="cluster-1")
             (*STAGED, firing(WORKERS), SUSPENDED_WORKERS),
             firing(CLUSTER),
             [
-                "deletion_rule fired, 0.000 s after it was due",
+                "deletion rule fired, 0.000 s after it was due",
                 f"delete cluster {cluster_of()} is asked for",
             ],
             id="DeleteCluster lets the RayCluster go",
@@ -132,7 +132,7 @@ SUSPENDED_WORKERS = done(EffectKind.SUSPEND_WORKERS, 53, uid="cluster-1")
                 cluster_gone(64),
             ),
             firing(SELF),
-            ["deletion_rule fired, 0.000 s after it was due", "delete job train is asked for"],
+            ["deletion rule fired, 0.000 s after it was due", "delete job train is asked for"],
             id="DeleteSelf lets the RayJob go",
         ),
         pytest.param(
@@ -140,8 +140,8 @@ SUSPENDED_WORKERS = done(EffectKind.SUSPEND_WORKERS, 53, uid="cluster-1")
             cluster_gone(45),
             [
                 f"RayCluster {cluster_of()} is gone, unasked",
-                "deletion_rule is cancelled: it is done, or being done, already",
-                "deletion_rule is cancelled: it is done, or being done, already",
+                "deletion rule is cancelled: it is done, or being done, already",
+                "deletion rule is cancelled: it is done, or being done, already",
             ],
             id="a RayCluster that somebody deletes leaves nothing but DeleteSelf to do",
         ),
@@ -149,9 +149,9 @@ SUSPENDED_WORKERS = done(EffectKind.SUSPEND_WORKERS, 53, uid="cluster-1")
             STAGED,
             firing(WORKERS, 65),
             [
-                "deletion_rule fired, 3.000 s after it was due",
+                "deletion rule fired, 3.000 s after it was due",
                 f"delete cluster {cluster_of()} is asked for",
-                "deletion_rule is cancelled: DeleteCluster is due as well and goes further",
+                "deletion rule is cancelled: DeleteCluster is due as well and goes further",
             ],
             id="of two that are overdue only the one that goes further fires (scenario h)",
         ),
@@ -160,9 +160,9 @@ SUSPENDED_WORKERS = done(EffectKind.SUSPEND_WORKERS, 53, uid="cluster-1")
             CHANGED,
             [
                 "manifest generation 2",
-                "deletion_rule is cancelled: its instant has changed",
+                "deletion rule is cancelled: its instant has changed",
                 (
-                    "deletion_rule is due at 2026-11-21T12:10:42Z: deletionRules[0]: DeleteCluster "
+                    "deletion rule is due at 2026-11-21T12:10:42Z: deletionRules[0]: DeleteCluster "
                     "600 s after an end with jobStatus SUCCEEDED"
                 ),
             ],
@@ -178,7 +178,7 @@ SUSPENDED_WORKERS = done(EffectKind.SUSPEND_WORKERS, 53, uid="cluster-1")
                     f"RayCluster {cluster_of()} stays: no rule of spec.deletionStrategy holds for "
                     "jobStatus STOPPED and jobDeploymentStatus Complete"
                 ),
-                "transition_grace is cancelled: attempt 1 has ended",
+                "time-out of the submitter is cancelled: attempt 1 has ended",
             ],
             id="a RayCluster that no rule covers is kept, and that is told",
         ),
@@ -189,7 +189,7 @@ SUSPENDED_WORKERS = done(EffectKind.SUSPEND_WORKERS, 53, uid="cluster-1")
                 "manifest generation 2",
                 f"RayCluster {cluster_of()} is covered by deletionStrategy now",
                 (
-                    "deletion_rule is due at 2026-11-21T12:01:12Z: deletionRules[0]: DeleteCluster "
+                    "deletion rule is due at 2026-11-21T12:01:12Z: deletionRules[0]: DeleteCluster "
                     "30 s after an end with jobStatus STOPPED"
                 ),
             ],
