@@ -21,7 +21,10 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 def bars(answer: Answer, width: int, encoding: str) -> Iterator[Text]:
-    """Yield the lines of the chart; none if there is nothing to draw."""
+    """Yield the lines of the chart; none if there is nothing to draw.
+
+    The longest bar is as wide as there is room, or of shares as much of that as it says.
+    """
     chart = answer.report.chart
     measure = next(item for item in answer.report.columns if item.name == chart.columns[0])
     drawn = list(answer.rows)[:ROWS_MAX]
@@ -29,6 +32,7 @@ def bars(answer: Answer, width: int, encoding: str) -> Iterator[Text]:
     longest = max((number for number in numbers if number is not None), default=0.0)
     if not answer.keys or longest <= 0:
         return
+    whole = 1.0 if measure.unit == "share" else longest
     width = min(width, _WIDTH_MAX)
     labels = [_label(row, answer, width // _LABEL_PART) for row in drawn]
     values = ["" if number is None else quantity(number, measure.unit) for number in numbers]
@@ -39,7 +43,7 @@ def bars(answer: Answer, width: int, encoding: str) -> Iterator[Text]:
     )
     yield Text(f"{chart.title}{several}", style="bold")
     for label, number, value in zip(labels, numbers, values, strict=True):
-        bar = "" if number is None else _bar(number / longest * room, encoding)
+        bar = "" if number is None else _bar(number / whole * room, encoding)
         pad = " " * (label_cells - cell_len(label))
         yield Text.assemble(" " * indent, label, pad, " ", (bar, chart.style), " ", value)
     if len(answer.rows) > ROWS_MAX:

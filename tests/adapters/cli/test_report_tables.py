@@ -100,6 +100,18 @@ def test_bars_are_as_long_as_their_numbers_and_fit(width: int) -> None:
     assert "2.5 h" in lines[0]
 
 
+def test_the_bar_of_a_share_is_that_share_of_the_room() -> None:
+    """As on the page: 50.0 % does not fill it where no share is larger."""
+    lengths = []
+    for shares in ((0.25, 0.5), (0.5, 0.99)):
+        rows: list[Row] = [{"queue": "a", "good_share": share} for share in shares]
+        _, *lines = (line.plain for line in bars(answer("slo", rows, by=("queue",)), 80, "ascii"))
+        lengths.append([line.count("#") for line in lines])
+    (_, half), (also_half, nearly_all) = lengths
+    assert half == also_half
+    assert round(nearly_all / half, 1) == 2.0
+
+
 def test_a_terminal_without_unicode_gets_plain_bars() -> None:
     lines = [line.plain for line in bars(of_waste(wasted("a", 9000.0)), 80, "ascii")]
     assert "####" in lines[1]
