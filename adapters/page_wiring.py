@@ -36,7 +36,7 @@ REPORT_SECONDS = 20
 ROWS = 50
 ROWS_BY_TIME = 400
 LATE_DECISIONS = 1
-"""So many decisions that are past their instant are a warning."""
+"""So many decisions that are overdue are a warning."""
 
 _OPTION = re.compile("--[a-z-]+")
 _OPTIONS = {
@@ -209,10 +209,10 @@ def _of_ledger(opened: Ledger) -> Iterator[Finding]:
     )
     late, waited = int(state["overdue_decisions"]), float(state["lag_seconds"])
     yield Finding(
-        what="Decisions past their instant",
+        what="Overdue decisions",
         told=f"{late:,} of {state['pending_decisions']:,} pending",
         look="warn" if late >= LATE_DECISIONS else "good",
-        note="they fire when a controller runs; it judges by what is true then",
+        note="they fire when a controller runs; it judges by what is true then" if late else "",
     )
     yield Finding(
         what="Reports",

@@ -7,6 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Route, expect
 
+from jobledger.adapters.http.page.rendering import problem_page
 from tests.browser.conftest import Tabs
 from tests.browser.lives import (
     HOSTILE,
@@ -192,6 +193,22 @@ def test_a_server_that_goes_is_told_and_what_stood_stays(tabs: Tabs) -> None:
     expect(tab.get_by_role("link", name="waits")).to_be_visible()
 
 
+def test_a_page_that_could_not_be_made_comes_once_it_can(pages: Pages, tabs: Tabs) -> None:
+    """As it says: it asks again by itself, and has nothing that could be taken over."""
+    tab = tabs()
+    lost = problem_page(503, "The ledger does not answer", "Postgres cannot be reached now.")
+    body = bytes(lost.body).decode().replace('data-live="5"', 'data-live="0.1"')
+    kept = {name: value for name, value in lost.headers.items() if name != "content-length"}
+
+    def refused(route: Route) -> None:
+        route.fulfill(status=503, body=body, headers=kept)
+
+    tab.route("**/page/jobs", refused, times=2)
+    tab.goto(f"{pages.url}{PAGE}/jobs")
+    expect(tab.get_by_role("link", name="waits")).to_be_visible()
+    expect(tab.locator("#banner")).to_be_hidden()
+
+
 def test_a_thousand_events_are_on_a_page_and_the_rest_on_the_next(pages: Pages, tabs: Tabs) -> None:
     tab = tabs()
     tab.goto(pages.url + pages.of_job("long", "?show=all"))
@@ -210,6 +227,52 @@ def test_an_event_far_down_is_there_for_whoever_comes_for_it(pages: Pages, tabs:
     plain.goto(pages.url + pages.of_job("long", "?show=all"))
     plain.get_by_role("link", name="All of them, without scripts").click()
     expect(plain.locator("li.event")).to_have_count(1000)
+
+
+HEADINGS_OF_DAYS = """async () => {
+    const event = (at) =>
+        `<li class="event"><time datetime="${at}" data-form="clock">${at.slice(11, 16)}</time>`;
+    const split = (name, day) =>
+        `<li class="split">${name}<span class="day">${day} (UTC)</span></li>`;
+    const list = document.querySelector("#events");
+    list.innerHTML = split("Attempt 1", "2026-11-21") + event("2026-11-21T23:59:00Z")
+        + split("Attempt 1", "2026-11-22") + event("2026-11-22T00:01:00Z")
+        + event("2026-11-22T05:02:00Z") + split("Attempt 2", "2026-11-22")
+        + event("2026-11-22T05:03:00Z");
+    const { showTimes } = await import(document.querySelector("link[href*=times]").href);
+    showTimes(list);
+    const once = list.innerHTML;
+    showTimes(list);
+    return [list.innerHTML === once, ...[...list.children].map((one) => one.textContent)];
+}"""
+
+
+def test_days_of_events_begin_where_the_readers_do(pages: Pages, tabs: Tabs) -> None:
+    """Midnight in UTC is the evening in New York; there the day changes five hours later."""
+    tab = tabs(timezone_id="America/New_York")
+    tab.goto(pages.url + pages.of_job("works"))
+    told = tab.evaluate(HEADINGS_OF_DAYS)
+    assert told == [
+        True,
+        "Attempt 12026-11-21",
+        "18:59:00.000 23:59 UTC",
+        "19:01:00.000 00:01 UTC",
+        "Attempt 12026-11-22",
+        "00:02:00.000 05:02 UTC",
+        "Attempt 22026-11-22",
+        "00:03:00.000 05:03 UTC",
+    ]
+
+
+def test_a_job_that_goes_on_over_midnight_has_a_heading_for_each_day(
+    pages: Pages, tabs: Tabs
+) -> None:
+    """It went on from 12:00 to after 13:00 UTC, which is midnight eleven hours east of that."""
+    tab = tabs(timezone_id="Pacific/Guadalcanal")
+    tab.goto(pages.url + pages.of_job("long", "?show=turns"))
+    days = tab.locator("#events .day")
+    expect(days.first).to_have_text("2026-11-21")
+    expect(days.last).to_have_text("2026-11-22")
 
 
 def test_citations_lead_to_what_they_cite(pages: Pages, tabs: Tabs) -> None:

@@ -25,7 +25,7 @@ from jobledger.core.values.instants import Instant
 _K = ParameterKind
 NO_DEADLINE = "seconds; 0: none"
 NUMBERS = (
-    ("backoff_limit", "Retries (backoffLimit)", "how many failed attempts are retried"),
+    ("backoff_limit", "Retries (backoffLimit)", "how many"),
     ("delay_seconds", "Pause before the first retry", "seconds"),
     ("delay_max_seconds", "Longest pause", "seconds"),
     ("uncounted_max", "Retries that do not count", "at most so many"),

@@ -71,13 +71,14 @@ const ask = async (every, dress) => {
     tell("");
     pause = every;
     if (answer.status === 200) {
+      if (!said.size) { location.reload(); return; } // what could not be told is told now
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       await released;
       tag = takeOver(fresh, dress) ? answer.headers.get("ETag") : null;
       document.body.dataset.looked = String(1 + Number(document.body.dataset.looked || 0));
     }
   } catch (error) {
-    tell(error instanceof TypeError ? "The server does not answer; this is how things stood." : error.message);
+    if (said.size) tell(error instanceof TypeError ? "The server does not answer; this is how things stood." : error.message);
     pause = Math.min(pause * 2, SLOWEST);
   }
   schedule(every, dress);
