@@ -21,15 +21,23 @@ The SQL reads the [reporting views](../reference/report-views.md) and nothing el
 right when tables change. Any user with the role `jobledger_report` may ask it:
 
 ```console
-$ psql "$(jobledger db url)"
+$ psql "$(jobledger db url)"    # of a private ledger: while `jobledger run` or `serve` runs
 ```
 
 Put your own period in place of the dates. Periods are half-open (`>=` the first, `<` the last), and
 they stand on the column that has an index: so an answer takes less than a second however long the
 log is. What the commands count is said in [Reports](../reference/reports.md). To try it on the
-sample data: `python -m docs.cookbook.load` puts it into an empty ledger. The sample is for
-questions, not for proofs: the names of its RayClusters are invented, so `jobledger replay`, which
-decides everything anew, finds on it that no job is decided as it was.
+sample data, put it into an empty ledger, at the top of a checkout:
+
+```console
+$ . .venv/bin/activate
+$ export JOBLEDGER_DATA_DIR=/tmp/jobledger-sample
+$ jobledger serve --port 8090 &    # keeps a private Postgres there; its page is on the sample too
+$ DATABASE_URL="$(jobledger db url)" python -m docs.cookbook.load
+```
+
+The sample is for questions, not for proofs: the names of its RayClusters are invented, so
+`jobledger replay`, which decides everything anew, finds on it that no job is decided as it was.
 """
 
 
