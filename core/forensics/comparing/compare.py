@@ -5,7 +5,7 @@ keyed digest, so that it shows as changed or not in runs of one ledger.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from jobledger.core.forensics.bundles.dossier import Dossier
@@ -155,6 +155,11 @@ def _named(run: Run) -> str:
     return f"{run.kind} {of.namespace}/{of.name} {made}, {run.outcome}{why}"
 
 
+def _places(lacking: Sequence[str]) -> str:
+    """Return where something is not."""
+    return lacking[0] if len(lacking) == 1 else "on either side"
+
+
 def _not_known(ours: Run, theirs: Run) -> Iterator[tuple[str, str]]:
     """Yield facets that cannot be compared, with why."""
     if ours.kind != theirs.kind:
@@ -164,10 +169,10 @@ def _not_known(ours: Run, theirs: Run) -> Iterator[tuple[str, str]]:
         yield "objects", f"none were built {'there' if ours.built else 'here'}"
     lacking = [place for run, place in ((ours, "here"), (theirs, "there")) if not run.nodes]
     if lacking:
-        yield "nodes", f"no evidence names one {' and '.join(lacking)}"
+        yield "nodes", f"no evidence names one {_places(lacking)}"
     unnamed = [place for run, place in ((ours, "here"), (theirs, "there")) if not run.image]
     if unnamed:
-        yield "image", f"none is named {' and '.join(unnamed)}"
+        yield "image", f"none is named {_places(unnamed)}"
 
 
 def _image(ours: Run, theirs: Run) -> Iterator[Difference]:

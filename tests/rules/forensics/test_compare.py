@@ -308,6 +308,8 @@ def test_what_was_not_kept_is_not_said_to_be_alike() -> None:
     comparison = compare(retold(RAY_FAILED, nodes=("gpu-1",)), retold(RAY_DONE))
     assert "nodes" not in comparison.same
     assert "nodes: no evidence names one there" in comparison.not_known
+    neither = compare(retold(RAY_FAILED, nodes=()), retold(RAY_DONE)).not_known
+    assert "nodes: no evidence names one on either side" in neither
 
 
 @pytest.mark.parametrize(
