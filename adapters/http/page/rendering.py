@@ -26,7 +26,7 @@ log = get_logger(__name__)
 
 PREFIX = "/page"
 HERE = Path(__file__).parent
-HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[^/]/)(?=[^/])")
 GIST_MAX = 300
 EVENTS_MAX = 1_000
 """So many events of a job are on a page."""
@@ -123,7 +123,7 @@ def _with_code(told: str) -> Markup:
 
 
 def _breakable(told: str) -> Markup:
-    """Return a text that may be broken between the words of a name like BackoffLimitExceeded."""
+    """Return a text that may be broken between the words of BackoffLimitExceeded, or after a /."""
     parts = [escape(visible(part)) for part in HUMP.split(told)]
     return Markup("<wbr>").join(parts)
 

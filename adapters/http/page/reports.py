@@ -34,6 +34,8 @@ FIELDS = (
     Parameter(name="from", kind=_K.INSTANT, meaning=""),
     Parameter(name="until", kind=_K.INSTANT, meaning=""),
 )
+HOUR_TENTH = 360
+"""From so many seconds on what was held of a resource is told in hours, as the command does."""
 LONGER = {"90d": timedelta(days=90), "365d": timedelta(days=365)}
 
 
@@ -149,6 +151,10 @@ def text_of(value: Cell, column: ReportColumn) -> str:
     if isinstance(value, int | float):
         if column.unit in ("seconds", "cluster-seconds"):
             return span(value)
+        if column.unit == "resource-seconds":
+            return f"{value / 3600:,.1f} h" if value >= HOUR_TENTH else span(value)
+        if column.unit == "money":
+            return f"{value:,.2f}"
         return f"{value:.1%}" if column.unit == "share" else f"{round(value, 2):,}"
     return value or "(none)"
 

@@ -10,6 +10,7 @@ from jobledger.adapters.http.page import listing
 from jobledger.adapters.http.page.ansi import coloured, plain
 from jobledger.adapters.http.page.listing import Counts
 from jobledger.adapters.http.page.parts import ReportColumn
+from jobledger.adapters.http.page.rendering import TEMPLATES
 from jobledger.adapters.http.page.reports import text_of
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.forensics.story.explain import explain
@@ -300,6 +301,13 @@ def test_a_colour_goes_on_over_the_end_of_a_line() -> None:
     assert [first[0].classes, second[0].classes] == ["fg-green", "fg-green"]
 
 
+def test_a_long_name_may_be_broken_between_its_words_and_at_its_slashes() -> None:
+    shown = TEMPLATES.from_string("{{ told | breakable }}").render
+    assert shown(told="BackoffLimitExceeded") == "Backoff<wbr>Limit<wbr>Exceeded"
+    assert shown(told="a.example/ml/train:2") == "a.example/<wbr>ml/<wbr>train:2"
+    assert shown(told="s3://<b>") == "s3://&lt;b&gt;"
+
+
 @pytest.mark.parametrize(
     ("value", "unit", "told"),
     [
@@ -307,6 +315,9 @@ def test_a_colour_goes_on_over_the_end_of_a_line() -> None:
         (0.5, "share", "50.0%"),
         (90, "seconds", "1.5 min"),
         (1234, "count", "1,234"),
+        (23_449_486.03, "resource-seconds", "6,513.7 h"),
+        (90, "resource-seconds", "1.5 min"),
+        (1234.5, "money", "1,234.50"),
         (True, "true or false", "yes"),
         ("", "text", "(none)"),
         (NOON, "instant", "2026-11-21 12:00 UTC"),
