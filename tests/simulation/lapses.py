@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from jobledger.core.ports.leases import Lease
+from jobledger.core.values.instants import Instant
 from tests.support.memory.leases import MemoryLeases
 
 
@@ -20,10 +21,15 @@ class Lapses:
     """Whether a run has any."""
     taken: dict[int, Lease] = field(default_factory=dict)
     """Shard -> the lease as it was."""
+    passed_on: dict[int, Lease] = field(default_factory=dict)
+    """Shard -> the lease as it was, where another has taken it since."""
 
-    def of(self, actor: str, shard: int) -> bool:
+    def of(self, actor: str, shard: int, now: Instant) -> bool:
         """Return whether a process may believe in a lease that the table does not have now."""
-        return shard in self.taken and self.taken[shard].owner == actor
+        if shard in self.taken and self.taken[shard].owner == actor:
+            return True
+        passed_on = self.passed_on.get(shard)
+        return passed_on is not None and passed_on.owner == actor and now <= passed_on.until
 
     def take(self, actor: str, shards: frozenset[int], dice: Random) -> str | bool:
         """Take a lease from a process that does not know; of a shard with jobs, if there is one."""
@@ -41,6 +47,7 @@ class Lapses:
         shard, lease = self.taken.popitem()
         now = self.table.current().get(shard)
         if now != replace(lease, owner=""):
+            self.passed_on[shard] = lease
             return "another has it"
         self._put(lease)
         return f"on shard {shard} under the same epoch"

@@ -262,10 +262,11 @@ class World:
             return
         uid = self._job_of(method, plural, args)
         shard = self.stream_shard(uid)
-        if shard is None or actor in self.witness.unaware or self.lapses.of(actor, shard):
+        now = self.clock.now()
+        if shard is None or actor in self.witness.unaware or self.lapses.of(actor, shard, now):
             return
         lease = self.lease_table.current().get(shard)
-        holds = lease is not None and lease.owner == actor and self.clock.now() <= lease.until
+        holds = lease is not None and lease.owner == actor and now <= lease.until
         require(holds, f"{actor} does {method} on {plural} without the lease on shard {shard}")
 
     def _job_of(self, method: str, plural: str, args: tuple[Any, ...]) -> str:
