@@ -51,7 +51,9 @@ def see_job(
         deleting_at=parse_rfc3339(text(metadata, "deletionTimestamp")),
         status=_seen_status(child(manifest, "status"), redactor, at),
         document=LateDocument(manifest, redactor),
-        option_problems=tuple(redactor.text(one, MESSAGE_CHARACTERS_MAX) for one in read.problems),
+        option_problems=tuple(
+            redactor.message(one, MESSAGE_CHARACTERS_MAX) for one in read.problems
+        ),
         recorded=recorded,
         written_here=is_driven_here(BATCHJOB_CONTROLLER, manifest),
         recover=mark_in(text(metadata, "annotations", RECOVER_ANNOTATION)),

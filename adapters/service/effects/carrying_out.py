@@ -164,13 +164,13 @@ class EffectTask:
         """Tell what its kind of job says of a failure; what mostly passes is tried again first."""
         if failure.is_quick and failure.error is not None and self.tries < QUICK_TRIES_MAX:
             return self._judge(failure.error, redactor)
-        trouble = redactor.text(failure.cause, CAUSE_CHARACTERS_MAX)
+        trouble = redactor.message(failure.cause, CAUSE_CHARACTERS_MAX)
         done = Done(details=failure.details)
         self._tell(Outcome.FAILED, trouble, done)
         return None
 
     def _judge(self, error: Exception, redactor: Redactor) -> float | None:
-        trouble = redactor.text(str(error), TROUBLE_CHARACTERS_MAX)
+        trouble = redactor.message(str(error), TROUBLE_CHARACTERS_MAX)
         kind = self.effect.desired.kind
         gave_up = kind is EffectKind.STOP_ENTRYPOINT and self.tries >= STOP_TRIES_MAX
         if isinstance(error, _PERMANENT) or gave_up:

@@ -172,6 +172,11 @@ class Redactor:
                 break
         return result
 
+    def message(self, text: str, limit: int) -> str:
+        """Return as `text` does a message that may quote values; it says so if it is hidden."""
+        shown = self.text(text, limit)
+        return f"{shown} ({HIDDEN})" if shown and self._hides_all else shown
+
     def marker(self, secret: str) -> str:
         """Return what stands in place of `secret`: `redacted:` and a keyed digest."""
         tag = hmac.digest(self._key, storable_text(secret).encode(), "sha256")

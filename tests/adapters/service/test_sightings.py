@@ -8,6 +8,8 @@ import pytest
 from jobledger.adapters.kinds.rayjob.heads.answers import see_answer
 from jobledger.adapters.service.observing.mapper import COUNT_MAX, MESSAGE_CHARACTERS_MAX
 from jobledger.core.kinds import JobObservation
+from jobledger.core.log.redaction.redact import HIDDEN
+from jobledger.core.log.redaction.secret_values import SECRETS_MAX
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.ports.ray_jobs import RayJobInfo
 from jobledger.core.rayjob.observations.observations import (
@@ -96,6 +98,17 @@ def test_what_is_wrong_with_a_manifest_is_told_without_quoting_a_secret() -> Non
     seen = seen_first(Bench(), manifest)
     assert seen.problem is None or SECRET not in seen.problem.message
     assert SECRET not in msgspec.json.encode(dict(seen.document)).decode()
+
+
+def test_what_is_wrong_with_a_manifest_of_too_many_secrets_says_why_it_cannot_be_quoted() -> None:
+    many: list[Json] = [
+        {"name": f"TOKEN_{number}", "value": f"{SECRET}-{number}"}
+        for number in range(SECRETS_MAX + 1)
+    ]
+    seen = seen_first(Bench(), a_rayjob({HEAD_ENV: many}, backoffLimit=-1))
+    assert seen.problem is not None
+    assert seen.problem.message.startswith("redacted:")
+    assert seen.problem.message.endswith(f"({HIDDEN})")
 
 
 def test_what_children_and_heads_say_goes_through_the_redactor_of_the_job() -> None:

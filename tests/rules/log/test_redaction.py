@@ -282,6 +282,8 @@ def test_of_an_object_with_too_many_of_them_nothing_is_kept(rule: str, spec: Man
     assert redactor.manifest(manifest, None) == {"spec": {"hidden": HIDDEN}}
     assert redactor.text("login as hunter-00001 failed", 500) == marker
     assert redactor.text(marker, 500) == marker
+    assert redactor.message("login as hunter-00001 failed", 500) == f"{marker} ({HIDDEN})"
+    assert redactor.message("", 500) == ""
     assert [redactor.text(said, 500) for said in ("", " \n")] == ["", " \n"]
     documents: list[Json] = [{"a": "hunter-00001"}, ["hunter-00001"], "hunter-00001", 123456, None]
     assert [redactor.document(one) for one in documents] == [

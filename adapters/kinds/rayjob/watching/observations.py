@@ -89,7 +89,9 @@ def see_manifest(
         status=_seen_status(child(manifest, "status"), redactor, at),
         document=LateDocument(manifest, redactor, _runtime_env),
         options=asked.options,
-        option_problems=tuple(redactor.text(one, MESSAGE_CHARACTERS_MAX) for one in asked.problems),
+        option_problems=tuple(
+            redactor.message(one, MESSAGE_CHARACTERS_MAX) for one in asked.problems
+        ),
         recorded=recorded,
         written_here=is_driven_here(RAYJOB_CONTROLLER, manifest),
         observed_generation=_count(child(manifest, "status"), "observedGeneration"),
@@ -106,7 +108,7 @@ def _problem(found: Problem | None, redactor: Redactor) -> Problem | None:
     """Return what is wrong without secrets: it quotes the values it complains of."""
     if found is None:
         return None
-    return Problem(kind=found.kind, message=redactor.text(found.message, MESSAGE_CHARACTERS_MAX))
+    return Problem(kind=found.kind, message=redactor.message(found.message, MESSAGE_CHARACTERS_MAX))
 
 
 def hash_of(policy: Policy) -> str:

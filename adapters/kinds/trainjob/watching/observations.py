@@ -79,7 +79,7 @@ def see_trainjob(
         status=_seen_status(child(manifest, "status"), redactor),
         document=LateDocument(manifest, redactor),
         option_problems=tuple(
-            redactor.text(one, MESSAGE_CHARACTERS_MAX)
+            redactor.message(one, MESSAGE_CHARACTERS_MAX)
             for one in read_job_deadline(manifest).problems
         ),
         recorded=recorded,
