@@ -40,7 +40,7 @@ class Share:
         self.hears: Callable[[], bool] = lambda: True
         """Tells whether this replica knows all objects and hears the API server.
 
-        One whose clock is off tells that it does not: whose clock is right does better.
+        A replica whose clock is off says no as well, so that others take over its jobs.
         """
 
     @property
