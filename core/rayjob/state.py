@@ -358,11 +358,14 @@ def awaits_cluster(state: RayJobState) -> bool:
 
 
 def wants_poll(state: RayJobState) -> bool:
-    """Return whether the head is to be asked about the entrypoint."""
+    """Return whether the head is to be asked about the entrypoint: not that of a lost RayCluster.
+
+    Where the manifest is invalid the verdict on such a loss waits, and nothing is there to ask.
+    """
     attempt = state.attempt
     if is_dormant(state) or is_leaving(state) or awaits_cluster(state):
         return False
-    if attempt is None or attempt.failing is not None:
+    if attempt is None or attempt.failing is not None or attempt.cluster_lost:
         return False
     waits_for_submission = not has_submitter(state) and _is_http(state) and not attempt.submitted
     return (
