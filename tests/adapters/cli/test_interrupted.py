@@ -12,6 +12,7 @@ PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 ENDED_SECONDS = 120.0
 INTERRUPTED_AT_THE_IMPORT = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup has it ignored
 
 class Interrupting:
     def find_spec(self, name, *_):
@@ -27,6 +28,7 @@ program()
 
 ENDED_WHILE_IT_WRITES = """
 import os, signal, sys, types
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from pathlib import Path
 from jobledger.adapters.cli import lazy_commands
 from jobledger.adapters.cli.main import main
