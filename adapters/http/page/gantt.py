@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from jobledger.core.jobs.history.attempt_facts import AttemptFacts, JobFacts
-from jobledger.core.jobs.pending.decisions import DECISION_WORDS, DecisionKind
+from jobledger.core.jobs.pending.decisions import DECISION_WORDS
 from jobledger.core.jobs.rows import DecisionRow, JobRow
 from jobledger.core.values.durations import span
 from jobledger.core.values.instants import Instant
@@ -162,7 +162,7 @@ def _marks(decisions: Sequence[DecisionRow], scale: _Scale, lanes: int) -> Itera
         at = one.due_at if one.state == "pending" else one.resolved_at or one.due_at
         place = min(max(one.attempt - 1, 0), max(lanes - 1, 0))
         state = "due" if one.state == "pending" else one.state
-        told = f"{DECISION_WORDS[DecisionKind(one.kind)]} {state}: {one.cause}"
+        told = f"{DECISION_WORDS[one.kind]} {state}: {one.cause}"
         yield Mark(what=one.state, x=scale.x(at), told=told, y=place * LANE)
 
 

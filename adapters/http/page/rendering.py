@@ -128,11 +128,6 @@ def _breakable(told: str) -> Markup:
     return Markup("<wbr>").join(parts)
 
 
-def _decision(kind: str) -> str:
-    """Return what a decision of a kind is called."""
-    return DECISION_WORDS[DecisionKind(kind)]
-
-
 def _then(kind: str) -> str:
     """Return what happens when a decision of a kind falls due."""
     return THEN[DecisionKind(kind)]
@@ -155,7 +150,12 @@ def _environment() -> Environment:
     )
     made.filters.update({"when": when, "lasting": lasting, "look": look})
     made.filters.update(
-        {"tojson_text": _json_text, "gist": _gist, "then": _then, "decision": _decision}
+        {
+            "tojson_text": _json_text,
+            "gist": _gist,
+            "then": _then,
+            "decision": DECISION_WORDS.__getitem__,
+        }
     )
     made.filters.update({"with_code": _with_code, "breakable": _breakable})
     made.globals.update({"prefix": PREFIX, "mark": _asset_mark(), "address": address})

@@ -6,6 +6,7 @@ follows from its state alone (`core.rayjob.rules.desired_decisions`); a firing t
 obsolete is a cancellation.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from msgspec import Struct
@@ -41,7 +42,7 @@ class DecisionKind(StrEnum):
     """Something the API server refused is tried again."""
 
 
-DECISION_WORDS = {
+DECISION_WORDS: Mapping[str, str] = {
     DecisionKind.RETRY: "retry",
     DecisionKind.ACTIVE_DEADLINE: "deadline of the attempt",
     DecisionKind.JOB_DEADLINE: "deadline of the job",
