@@ -7,17 +7,18 @@ BENCH_STAMP := $(VENV)/.installed-bench
 RAY_VENV := $(VENV)/ray
 RAY_STAMP := $(VENV)/.installed-ray
 SDK_STAMP := $(VENV)/sdk/.installed
-# Tests wait for other processes half of the time: two workers for each core, eight at most.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * (os.cpu_count() or 1)))')
+# Tests wait for other processes half of the time: three workers for each core, eight at most.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 3 * (os.cpu_count() or 1)))')
+PYTEST  := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # Bytecode is kept in one place for all workers and what they start, also where it is not wanted beside
 # the sources: without it each worker compiles everything, and so does each program that it starts.
 KEEPING_BYTECODE := env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX="$(CURDIR)/build/bytecode"
 
-.PHONY: help demo demo-ray screenshots failures test test-ray test-operators node test-node test-install test-pythons explore check failover format apiserver operators helm upstream sdk bench profile soak mutate lock install clean
+.PHONY: help demo demo-ray screenshots failures test test-faults test-ray test-operators node test-node test-install test-pythons explore check failover format apiserver operators helm upstream sdk bench profile soak mutate lock install clean
 
 help: ## What there is
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 demo: install ## A RayJob fails, is retried on new clusters and succeeds; the controller is killed meanwhile; ARGS=--keep leaves its page open
 	@$(BIN)/jobledger demo $(ARGS)
@@ -28,8 +29,11 @@ screenshots: install ## Pictures of the page for the docs, taken in Chromium, of
 failures: install ## A ledger with twenty failed jobs, to ask why; says how
 	@$(BIN)/python -m tests.failure_corpus.twenty $(ARGS)
 
-test: install ## All tests that this machine can run; skipped ones say what is missing
-	@$(KEEPING_BYTECODE) $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+test: install ## Rules, parts and whole jobs (ten minutes on two cores); skipped tests say what is missing
+	@$(KEEPING_BYTECODE) $(PYTEST) -m "not faults" $(ARGS)
+
+test-faults: install ## Faults: outages, crashes at every step, failovers, attackers, random lives (ten minutes on two cores)
+	@$(KEEPING_BYTECODE) $(PYTEST) -m faults $(ARGS)
 
 test-ray: install $(RAY_STAMP) ## The job API and whole RayJobs on real heads of the `ray` package
 	@$(BIN)/python -m tests.real_ray $(RAY_VENV)/bin $(ARGS)

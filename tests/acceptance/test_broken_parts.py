@@ -13,7 +13,7 @@ from tests.acceptance.node import head_pod_is_killed
 from tests.acceptance.site import Site
 from tests.acceptance.witness import Witness
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 
 @pytest.mark.parametrize("story", RETRIED, ids=lambda story: story.name)

@@ -12,7 +12,7 @@ from tests.acceptance.witness import Witness
 from tests.support.apiserver import ApiServer
 from tests.support.processes import Terminal
 
-pytestmark = [pytest.mark.apiserver, pytest.mark.postgres]
+pytestmark = [pytest.mark.faults, pytest.mark.apiserver, pytest.mark.postgres]
 
 
 @pytest.fixture

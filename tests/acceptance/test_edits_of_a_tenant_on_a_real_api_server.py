@@ -25,7 +25,12 @@ from tests.support.apiserver import ApiServer
 from tests.support.processes import Terminal
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.apiserver, pytest.mark.postgres, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.apiserver,
+    pytest.mark.postgres,
+    pytest.mark.timeout(600),
+]
 
 Document = dict[str, Any]
 

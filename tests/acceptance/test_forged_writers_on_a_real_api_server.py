@@ -22,7 +22,7 @@ from tests.support.apiserver import ApiServer
 from tests.support.processes import Controller, Terminal
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.apiserver, pytest.mark.postgres]
+pytestmark = [pytest.mark.faults, pytest.mark.apiserver, pytest.mark.postgres]
 
 Document = dict[str, Any]
 

@@ -20,7 +20,13 @@ from tests.support.apiserver import ApiServer
 from tests.support.processes import Terminal
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.apiserver, pytest.mark.postgres, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.faults,
+    pytest.mark.apiserver,
+    pytest.mark.postgres,
+    pytest.mark.timeout(600),
+]
 
 Document = dict[str, Any]
 ANSWERED_SECONDS = 240.0

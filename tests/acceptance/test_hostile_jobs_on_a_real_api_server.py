@@ -18,7 +18,13 @@ from tests.support.apiserver import ApiServer
 from tests.support.processes import Terminal
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.apiserver, pytest.mark.postgres, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.faults,
+    pytest.mark.apiserver,
+    pytest.mark.postgres,
+    pytest.mark.timeout(900),
+]
 
 ANSWERED_SECONDS = 240.0
 """Limit until every job has a status; a busy machine takes a minute."""

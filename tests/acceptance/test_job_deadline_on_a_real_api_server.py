@@ -10,7 +10,7 @@ from tests.support.apiserver import ApiServer
 from tests.support.processes import Terminal
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.apiserver, pytest.mark.postgres]
+pytestmark = [pytest.mark.faults, pytest.mark.apiserver, pytest.mark.postgres]
 
 SECONDS = 30
 """Long enough for a busy machine to kill the controller before."""

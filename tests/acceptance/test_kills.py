@@ -9,7 +9,7 @@ from tests.acceptance.jobs import counting, rayjob, runs
 from tests.acceptance.site import Site
 from tests.acceptance.witness import BATCH_JOBS, RAYCLUSTERS, Witness
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 KILLS = 6
 LAST_EVENT = 60

@@ -9,7 +9,7 @@ from tests.acceptance.jobs import Document, cluster_spec, rayjob, with_metadata
 from tests.acceptance.site import Site
 from tests.acceptance.witness import Witness
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 KEEP_COMMAND = {"ray.io/overwrite-container-cmd": "true"}
 """The RayCluster controller leaves the head's command as it is."""

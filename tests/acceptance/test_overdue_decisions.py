@@ -10,7 +10,7 @@ from tests.acceptance.site import Row, Site
 from tests.acceptance.witness import Witness
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 LATER_SECONDS = 30
 """Long enough for all jobs to get where they are to be on a busy machine."""

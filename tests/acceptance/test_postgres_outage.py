@@ -18,7 +18,7 @@ from tests.support.postgres import running_server
 from tests.support.processes import Controller, Terminal
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 
 @pytest.fixture

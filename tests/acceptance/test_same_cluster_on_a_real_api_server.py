@@ -13,7 +13,7 @@ from tests.support.apiserver import ApiServer
 from tests.support.processes import Terminal
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.apiserver, pytest.mark.postgres]
+pytestmark = [pytest.mark.faults, pytest.mark.apiserver, pytest.mark.postgres]
 
 ASKED = {"jobledger.dev/retry-on": "same-cluster"}
 PAUSE_SECONDS = 30

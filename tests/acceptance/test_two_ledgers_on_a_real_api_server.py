@@ -25,7 +25,7 @@ from tests.support.processes import Controller, Terminal, killed_in_the_end
 from tests.support.service_account import bound_account
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.apiserver, pytest.mark.postgres]
+pytestmark = [pytest.mark.faults, pytest.mark.apiserver, pytest.mark.postgres]
 
 LEASES = "coordination.k8s.io/v1/leases"
 EVENTS = "events.k8s.io/v1/events"

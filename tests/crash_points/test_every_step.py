@@ -11,7 +11,7 @@ from tests.crash_points.campaign import Campaign, Thoroughness
 from tests.crash_points.grounds import LANES, grounds
 from tests.crash_points.lives import LIVES
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 LIMIT_SECONDS = 1500
 """Generous: with two free cores it takes a minute and a half."""

@@ -17,7 +17,7 @@ from tests.failover.test_lost_transactions import RUNTIME, conditions, once
 from tests.support.fault_proxy import FaultProxy
 from tests.support.postgres import plain_url
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 RAN, TRAINED = ("done", "long"), ("trained", "training")
 """RayJobs and TrainJobs: of each the first is over when the ledger is set back."""

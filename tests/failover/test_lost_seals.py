@@ -15,7 +15,7 @@ from tests.support.ledgers import app_engine
 from tests.support.postgres import plain_url
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 __all__ = ["notary"]
 

@@ -16,7 +16,7 @@ from tests.acceptance.trainjobs import RUNTIMES, trainjob
 from tests.acceptance.witness import JOBSETS, RAYCLUSTERS, RAYJOBS, TRAINJOBS, Witness
 from tests.failover.losses import Loss, dump, point_in_time, promotion
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 RUNTIME = Path(__file__).resolve().parents[2] / "ops" / "samples" / "trainjob" / "runtime.yaml"
 

@@ -19,7 +19,7 @@ from tests.acceptance.site import Site
 from tests.acceptance.witness import BATCH_JOBS, Witness
 from tests.failover.losses import Loss, dump, point_in_time, promotion
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 Document = dict[str, Any]
 NAMES = ("done", "long", "retried", "gone")

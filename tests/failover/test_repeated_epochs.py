@@ -11,7 +11,7 @@ from tests.failover.standby import Standby, standby_of
 from tests.support.ledgers import TERM, Ledger, app_engine, postgres_ledger
 from tests.support.records import StreamWriter, a_stream
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 
 @pytest.fixture

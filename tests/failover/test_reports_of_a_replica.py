@@ -8,7 +8,7 @@ from tests.failover.standby import standby_of
 from tests.support.postgres import plain_url
 from tests.support.processes import Terminal
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 FAILURES = ("report", "failures", "--since", "2026-10-19", "--until", "2026-11-16", "-o", "json")
 NOWHERE = "postgresql://nobody@127.0.0.1:1/none"

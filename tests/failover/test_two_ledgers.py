@@ -22,7 +22,7 @@ from tests.support.postgres import fresh_database
 from tests.support.processes import Controller
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 
 @pytest.fixture

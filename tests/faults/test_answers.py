@@ -8,7 +8,7 @@ from tests.faults.lines import WRITING, Lines
 from tests.faults.retry_story import RetryStory, assert_nothing_broke
 from tests.support.http_fault_proxy import Made
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 ANSWERS = {
     "the server fails": (Made(500, "InternalError"), Made(502)),

@@ -24,7 +24,7 @@ from tests.support.postgres import open_directory
 from tests.support.processes import Terminal
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.postgres, pytest.mark.apiserver]
+pytestmark = [pytest.mark.faults, pytest.mark.postgres, pytest.mark.apiserver]
 
 AWAY = "the API server is not available"
 

@@ -11,7 +11,7 @@ from tests.faults.retry_story import RetryStory, assert_nothing_broke
 from tests.support.http_fault_proxy import Deed
 from tests.support.postgres_fault_proxy import Moment
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 RESETS = 6
 LAST_EVENT = 60

@@ -38,7 +38,7 @@ from tests.support.postgres import fresh_database, open_directory, plain_url, ru
 from tests.support.processes import Terminal
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 AWAY = "the ledger is not available"
 LEASE_SECONDS = "3"

@@ -11,7 +11,7 @@ from tests.support.fault_proxy import FaultProxy
 from tests.support.http_fault_proxy import Made
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 PATIENCE_SECONDS = 1.5
 """How long a controller of these tests waits for an API server that says nothing."""

@@ -20,7 +20,7 @@ from tests.faults.lines import WRITING, Lines
 from tests.faults.notary import Notary
 from tests.faults.retry_story import RetryStory, assert_nothing_broke
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 UNKNOWN = {"spec": ("backoffLimit",), "status": ("failed", "succeeded")}
 

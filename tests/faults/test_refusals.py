@@ -16,7 +16,7 @@ from tests.faults.retry_story import RetryStory, assert_nothing_broke
 from tests.support.api import Api
 from tests.support.http_fault_proxy import Made
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 QUOTA = Made(
     403,

@@ -23,7 +23,7 @@ from tests.support.http_fault_proxy import Deed, HttpFaultProxy, Request
 from tests.support.processes import Controller
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 LEASE = "3"
 """Seconds; short."""

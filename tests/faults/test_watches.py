@@ -8,7 +8,7 @@ from tests.faults.lines import Lines
 from tests.faults.retry_story import RetryStory, assert_nothing_broke
 from tests.support.http_fault_proxy import EventDeed, Made
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 LATE_SECONDS = 0.25
 KINDS = ("rayjobs", "rayclusters", "jobs")

@@ -6,6 +6,7 @@ hold (`docs/explanation/invariants.md`).
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -43,6 +44,8 @@ from tests.support.batchjobs import (
 )
 from tests.support.observed import assert_kept_as_it_came
 from tests.support.rows import through_the_log
+
+pytestmark = pytest.mark.faults
 
 Wild = Callable[[BatchJobState], BatchJobObservation]
 

@@ -9,6 +9,8 @@ import pytest
 
 from jobledger.core.jobs.failures.rules import RULES
 
+pytestmark = pytest.mark.faults
+
 PATTERNS = sorted(
     {test.pattern for rule in RULES for test in rule.tests} | {rule.telling for rule in RULES}
 )

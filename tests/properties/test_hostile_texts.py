@@ -12,6 +12,8 @@ from jobledger.core.log.redaction.secret_search import SecretSearch
 from tests.properties.hostile_texts import HOSTILE
 from tests.support.cpu import limited_cpu
 
+pytestmark = pytest.mark.faults
+
 KEY = b"a key of the installation, 32 by"
 CHARACTERS = 200_000
 CPU_SECONDS_MAX = 10.0

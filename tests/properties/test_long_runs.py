@@ -10,6 +10,8 @@ from jobledger.core.log.redaction.long_runs import is_run, long_runs
 from jobledger.core.log.redaction.redact import Redactor, secrets_in
 from tests.properties.effort import effort
 
+pytestmark = pytest.mark.faults
+
 few = settings(effort, max_examples=10)
 """For each of sixty shapes."""
 AROUND = st.text(alphabet=" \n\t…é'\",;(){}<>ab1_-./:=+\x00", max_size=12)

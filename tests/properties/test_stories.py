@@ -1,5 +1,6 @@
 """Everything that can happen in a small world, in any order: the invariants hold, and it ends."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from tests.properties.invariants import check_history
 from tests.properties.moves import CHOICES, WAITING, calm, choose
 from tests.properties.world import SELECTED, World
 from tests.support.rayjob_builders import HTTP, INTERACTIVE
+
+pytestmark = pytest.mark.faults
 
 rules = st.builds(RetryRule, failure=st.sampled_from(FailureClass), answer=st.sampled_from(Answer))
 options = st.builds(

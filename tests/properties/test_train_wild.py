@@ -6,6 +6,7 @@ hold (`docs/explanation/invariants.md`).
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -56,6 +57,8 @@ from tests.support.trainjobs import (
     snapshot_gone,
     written,
 )
+
+pytestmark = pytest.mark.faults
 
 Wild = Callable[[TrainJobState], TrainJobObservation]
 

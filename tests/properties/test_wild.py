@@ -5,6 +5,7 @@ The rules must still come to rest, and everything about one history must still a
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,6 +45,8 @@ from tests.support.rayjob_builders import (
     written,
 )
 from tests.support.rows import check_laws
+
+pytestmark = pytest.mark.faults
 
 seconds = st.integers(0, 500).map(float)
 attempts = st.integers(1, 3)

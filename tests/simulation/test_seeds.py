@@ -13,6 +13,8 @@ from tests.simulation.profile import has_batches
 from tests.simulation.report import failure
 from tests.simulation.run import Run
 
+pytestmark = pytest.mark.faults
+
 SEEDS = int(os.environ.get("JOBLEDGER_SEEDS", "100"))
 """How many first seeds are run; a quarter of a minute of CPU. The command above runs more."""
 

@@ -12,6 +12,8 @@ from jobledger.adapters.forensics import signing
 from jobledger.adapters.forensics.written_once import in_place_of, write_once
 from jobledger.core.errors import LedgerMisconfigured
 
+pytestmark = pytest.mark.faults
+
 FULL = Path("/dev/full")
 """A device of Linux: whatever is written to it fails, as on a full disk."""
 

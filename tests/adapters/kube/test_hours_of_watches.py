@@ -33,6 +33,8 @@ from tests.contracts.cluster_listener import RecordingListener
 from tests.properties.effort import lighter
 from tests.support.memory.clock import SimulatedClock
 
+pytestmark = pytest.mark.faults
+
 HOURS = 2
 ANSWER_SECONDS = 0.004
 REQUESTS_PER_HOUR_MAX = 1600

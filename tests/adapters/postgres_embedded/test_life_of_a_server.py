@@ -21,7 +21,7 @@ from tests.adapters.postgres_embedded.owner_process import another_process
 from tests.support.postgres import fresh_database, open_directory, plain_url, running_server
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 
 @pytest.fixture

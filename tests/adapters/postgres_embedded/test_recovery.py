@@ -19,7 +19,7 @@ from tests.adapters.postgres_embedded.owner_process import another_process
 from tests.support.postgres import open_directory, plain_url
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 WITHOUT_PTRACE = ("setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace")
 """Root as containers have it: it may not look into the processes of other users."""

@@ -17,7 +17,7 @@ from tests.support.apiserver import programs
 from tests.support.apiserver_content import USERS, install
 from tests.support.apiserver_processes import ApiServerProcesses
 
-pytestmark = pytest.mark.apiserver
+pytestmark = [pytest.mark.faults, pytest.mark.apiserver]
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import pytest
+
 from jobledger.adapters.scheduler.alarms import SchedulerAlarms
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.core.ports.clock import Clock
@@ -10,6 +12,8 @@ from jobledger.core.values.documents import child
 from tests.adapters.service.parts import a_rayjob
 from tests.support.service_world import ServiceWorld
 from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.faults
 
 JOBS = 12
 HOURS = 3600.0 * 5

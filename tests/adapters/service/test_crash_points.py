@@ -47,6 +47,8 @@ from tests.support.effectful_steps import (
 )
 from tests.support.service_world import ServiceWorld
 
+pytestmark = pytest.mark.faults
+
 DEADLY: tuple[Mode, ...] = ("die before", "die after")
 
 RETRIED = "retried to success"

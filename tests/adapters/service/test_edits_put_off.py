@@ -21,6 +21,8 @@ from tests.support.job_world import JobWorld, a_job
 from tests.support.service_world import ServiceWorld
 from tests.support.train_world import TrainWorld
 
+pytestmark = pytest.mark.faults
+
 PER_HOUR = 200
 EDITS, EVERY = 300, 0.05
 """A quarter of a minute of edits, twenty a second."""

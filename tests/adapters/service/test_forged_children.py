@@ -20,6 +20,8 @@ from tests.support.job_world import JobWorld, a_job
 from tests.support.service_world import ServiceWorld
 from tests.support.train_world import TrainWorld
 
+pytestmark = pytest.mark.faults
+
 PER_HOUR = 20_000
 LITTLE = 30
 """So many events too many are made good in some ten seconds."""

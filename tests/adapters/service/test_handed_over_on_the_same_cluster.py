@@ -213,6 +213,7 @@ def test_a_second_attempt_on_the_same_raycluster_goes_on_there_when_it_comes_bac
     assert_whole(world, stream)
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("mode", [K8S, HTTP])
 def test_given_away_and_back_at_any_step_nothing_runs_twice_and_nothing_is_left(mode: str) -> None:
     """In mid-retry it costs a RayCluster more, at most."""

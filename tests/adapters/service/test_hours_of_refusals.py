@@ -30,6 +30,8 @@ from tests.support.refusing import Call, Refusals, Refusing
 from tests.support.service_world import Ports
 from tests.support.train_world import TrainWorld
 
+pytestmark = pytest.mark.faults
+
 IDLE_SECONDS = 10.0
 WHOLE = 1.0
 """Hours in which everything fails that may, and all bounds hold."""

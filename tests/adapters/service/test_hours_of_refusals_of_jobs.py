@@ -26,6 +26,8 @@ from tests.support.job_world import JobWorld, a_job
 from tests.support.refusing import Call, Refusals, Refusing
 from tests.support.service_world import Ports
 
+pytestmark = pytest.mark.faults
+
 FAILED = ("Failed",) * 4
 
 

@@ -13,6 +13,8 @@ from tests.adapters.service.parts import a_rayjob
 from tests.support.service_world import ServiceWorld
 from tests.support.train_world import TrainWorld
 
+pytestmark = pytest.mark.faults
+
 PER_HOUR = 600
 ONE_TURN = 40
 """More events than a single turn of these jobs brings."""

@@ -279,6 +279,7 @@ def test_a_job_that_vanished_while_nobody_watched_is_noticed() -> None:
     assert world.told(stream)[-1] == "TrainJobDeleted"
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize(
     ("name", "mode"),
     [
