@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from msgspec.structs import fields
 
 from jobledger.core.catalogue import NAMES, JobEvent, read_event
+from jobledger.core.decider import Decided
 from jobledger.core.kinds import NOTHING, JobState, decide, evolve
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.turns import observation_of
@@ -96,10 +97,13 @@ def replay(records: Iterable[EventRecord]) -> Replayed:
         number += 1
         count += len(turn.events)
         decided = decided_again(state, turn)
+        if decided is not None and decided.events == turn.events:
+            state = decided.state  # what the same events would be folded to
+            continue
         if decided is None:
             unknown.append(_divergence(turn, 0, ()))
-        elif decided != turn.events:
-            divergences.append(_first(turn, decided))
+        else:
+            divergences.append(_first(turn, decided.events))
         for event in turn.events:
             state = evolve(state, event)
     return Replayed(
@@ -107,13 +111,13 @@ def replay(records: Iterable[EventRecord]) -> Replayed:
     )
 
 
-def decided_again(state: JobState, turn: Turn) -> tuple[JobEvent, ...] | None:
+def decided_again(state: JobState, turn: Turn) -> Decided[JobState, JobEvent] | None:
     """Return what today's rules make of a turn's observation; None if the turn carries none.
 
     Raises as `observation_of` does.
     """
     observation = observation_of(state, turn.events, turn.cause, turn.payload)
-    return None if observation is None else decide(state, observation).events
+    return None if observation is None else decide(state, observation)
 
 
 def _first(turn: Turn, decided: tuple[JobEvent, ...]) -> Divergence:
