@@ -13,6 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from jobledger.adapters.http.listening import listening
 from jobledger.sandbox.faults import Faults
 from jobledger.sandbox.http.application import Application
 from jobledger.sandbox.http.endpoint import CUT
@@ -61,15 +62,8 @@ class SandboxApi:
             OSError: the port is taken.
             TimeoutError: it did not start in time.
         """
-        # the protocol must be named, or asyncio leaves Nagle on and each answer takes 40 ms
-        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((self._host, self._port))
-        except OSError:
-            listening.close()
-            raise
-        self._port = listening.getsockname()[1]
+        made = listening(self._host, self._port)
+        self._port = made.getsockname()[1]
         application = self._application = Application(self.faults)
         config = uvicorn.Config(
             application.asgi(),
@@ -84,7 +78,7 @@ class SandboxApi:
         )
         server = self._server = _Server(config)
         self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._serve(application, server, listening)),
+            target=lambda: asyncio.run(self._serve(application, server, made)),
             name="sandbox-api",
             daemon=True,
         )
@@ -115,11 +109,11 @@ class SandboxApi:
         self.stop()
 
     async def _serve(
-        self, application: Application, server: "_Server", listening: socket.socket
+        self, application: Application, server: "_Server", made: socket.socket
     ) -> None:
         self._loop = asyncio.get_running_loop()
         application.begin()
-        await server.serve(sockets=[listening])
+        await server.serve(sockets=[made])
 
 
 class _Server(uvicorn.Server):
