@@ -15,9 +15,14 @@ from msgspec.structs import replace
 
 from jobledger.core.jobs.pending.decisions import DecisionKind, DesiredDecision, PendingDecision
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.rayjob.ending import gives_up
 from jobledger.core.rayjob.spec.spec import DeletionPolicy, DeletionRule, RayJobSpec
-from jobledger.core.rayjob.state import KnownManifest, RayJobState, is_final, selects_cluster
+from jobledger.core.rayjob.state import (
+    KnownManifest,
+    RayJobState,
+    gives_up,
+    is_final,
+    selects_cluster,
+)
 from jobledger.core.values.instants import Instant
 
 IMPACT: Mapping[DeletionPolicy, int] = {

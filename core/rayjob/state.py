@@ -274,6 +274,16 @@ def is_final(state: RayJobState) -> bool:
     return state.phase in FINAL
 
 
+def gives_up(state: RayJobState) -> bool:
+    """Return whether the job has ended between two attempts.
+
+    What was to go for the next one goes all the same.
+    """
+    attempt = state.attempt
+    begun = attempt is not None and attempt.retry_at is not None and not attempt.cleared
+    return is_final(state) and begun
+
+
 def selects_cluster(state: RayJobState) -> bool:
     """Return whether the job runs on a RayCluster that is not its own.
 

@@ -109,7 +109,7 @@ class Users:
             if mode != "selector" and dice.random() < 0.15:
                 spec["suspend"] = True
         elif mode != "selector" and dice.random() < 0.6:
-            spec["deletionStrategy"] = _strategy(dice)
+            spec["deletionStrategy"] = strategy(dice)
         return spec
 
     def _edit(self, job: Manifest, edit: Edit) -> None:
@@ -124,7 +124,7 @@ class Users:
         self.api.replace(RAYJOBS, {"metadata": changed, "spec": job["spec"]})
 
 
-def _strategy(dice: Random) -> dict[str, Any]:
+def strategy(dice: Random) -> dict[str, Any]:
     """Return what is to be deleted after the end: rules, overlapping or with gaps, or old policies.
 
     Upstream's rules: the delays must not shrink from the workers to the RayJob itself.

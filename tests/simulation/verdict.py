@@ -56,6 +56,10 @@ def unrest(world: World) -> str:
     for replica in world.replicas:
         if not replica.is_idle():
             return f"{replica.actor} is busy"
+    leases, now = world.lease_table.current(), world.clock.now()
+    held = {shard for shard, lease in leases.items() if now <= lease.until}
+    if waiting := world.shards_with_jobs() - held:
+        return f"nobody holds the shards {sorted(waiting)}"
     jobs = {text(job, "metadata", "uid"): job for job in world.api.all(RAYJOBS)}
     for job in jobs.values():
         if not world.is_in_log(job):
@@ -200,7 +204,9 @@ def _check_cluster(state: RayJobState, what: str, name: str) -> None:
     current = attempt is not None and name == attempt.cluster_name
     require(current, f"{what} belongs to no present attempt")
     require(not selects_cluster(state), f"{what} was made for a job that selects one")
-    ends = manifest is not None and manifest.spec.shutdown_after_job_finishes
+    spec = manifest.spec if manifest is not None else None
+    strategy = spec is not None and spec.has_deletion_strategy
+    ends = spec is not None and spec.shutdown_after_job_finishes and not strategy
     require(state.phase not in FINAL or not ends, f"{what} outlives its job")
     covered = {rule.policy for rule in covering_rules(state)}
     due = covered & {DeletionPolicy.CLUSTER, DeletionPolicy.SELF}

@@ -24,6 +24,7 @@ from tests.simulation.jobsets import JobSetNature
 from tests.simulation.kubernetes import SimulatedApi
 from tests.simulation.lapses import Lapses
 from tests.simulation.nature import Move, Nature
+from tests.simulation.oddities import ODD_FROM, Oddities
 from tests.simulation.ports import Faults, faulty
 from tests.simulation.profile import (
     BATCHES_EVERY,
@@ -101,6 +102,7 @@ class World:
         self.batch_users = BatchUsers(self.api, self.dice, jobs if with_batches else 0)
         self.jobsets = JobSetNature(self.api, self.nature)
         self.batch_jobs = BatchNature(self.api, self.nature)
+        self.oddities = Oddities(self.api, self.dice, self.seed >= ODD_FROM)
         self._kinds = ("RayJob", *["TrainJob"] * with_trains, *["Job"] * with_batches)
         self.faults = Faults(self.profile, self.dice, self.clock.monotonic, self._allow)
         if with_trains:
@@ -184,6 +186,7 @@ class World:
             *self.nature.possible(),
             *self.jobsets.possible(),
             *self.batch_jobs.possible(),
+            *self.oddities.possible(),
         ]
 
     def troubles(self) -> list[Move]:
@@ -192,6 +195,7 @@ class World:
             *self.nature.troubles(),
             *self.jobsets.troubles(),
             *self.batch_jobs.troubles(),
+            *self.oddities.troubles(),
         ]
         return [item for item in found if not self.loses or not is_forged(item[0])]
 
@@ -201,6 +205,7 @@ class World:
             *self.users.possible(),
             *self.train_users.possible(),
             *self.batch_users.possible(),
+            *self.oddities.wishes(),
         ]
 
     def land_late(self, index: int) -> str:

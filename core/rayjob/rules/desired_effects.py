@@ -6,7 +6,6 @@ from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind
 from jobledger.core.jobs.pending.pacing import asked_for_now
 from jobledger.core.rayjob.deletion import due_policy, is_achieved
-from jobledger.core.rayjob.ending import gives_up
 from jobledger.core.rayjob.manifests.gang_scheduling import VOLCANO, pod_group_name
 from jobledger.core.rayjob.names import head_service_name, submitter_name
 from jobledger.core.rayjob.own_cluster import owns_cluster
@@ -17,6 +16,7 @@ from jobledger.core.rayjob.state import (
     KnownManifest,
     RayJobState,
     awaits_cluster,
+    gives_up,
     has_submitter,
     is_final,
     keeps_cluster,

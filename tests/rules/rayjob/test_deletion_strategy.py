@@ -328,6 +328,26 @@ def test_a_job_that_deletes_itself_is_open_until_it_is_gone() -> None:
     assert not is_open(played.state)
 
 
+UNDER_WAY = {
+    "by the time to live": (
+        *working(shutdown_after_job_finishes=True),
+        *failing(),
+        due(TTL),
+    ),
+    "by a rule": (*working(**with_rules(rule(CLUSTER, status="FAILED"))), *failing(), due(RULE)),
+}
+
+
+@pytest.mark.parametrize("by", UNDER_WAY)
+def test_an_edit_that_takes_back_a_deletion_under_way_leaves_nothing_open(by: str) -> None:
+    """It would wait for ever: nothing is asked for that could bring news."""
+    played = play(RAYJOB, UNDER_WAY[by])
+    assert [one.desired.kind for one in played.state.effects] == [EffectKind.DELETE_CLUSTER]
+    played.take(manifest(60, generation=2, finalizer=True, **with_rules(rule(NONE))))  # type: ignore[arg-type] # a spec
+    assert played.state.effects == ()
+    assert not is_open(played.state)
+
+
 def test_each_deletion_is_one_decision_and_one_effect() -> None:
     played = play(RAYJOB, STAGED)
     before = len(played.history)

@@ -7,9 +7,10 @@ from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.options import RetryOptions
 from jobledger.core.rayjob.decide.decider import RAYJOB
-from jobledger.core.rayjob.ending import gives_up, is_open
+from jobledger.core.rayjob.ending import is_open
 from jobledger.core.rayjob.events.lifecycle import JobFailed
 from jobledger.core.rayjob.observations.observations import ManifestSeen, SeenStatus
+from jobledger.core.rayjob.state import gives_up
 from jobledger.core.values.documents import Json
 from tests.support.rayjob_builders import (
     HTTP,
