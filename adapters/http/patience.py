@@ -100,6 +100,12 @@ class PatientProtocol(H11Protocol):
         else:
             self.close()
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Answer a request for another protocol as if it had not asked, and log nothing.
+
+        uvicorn advises in two lines to install WebSockets, at each request of whoever comes.
+        """
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self.waiting.leave(self)

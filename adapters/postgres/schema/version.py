@@ -130,10 +130,9 @@ def upgrade(url: str, revision: str = "head", *, beside_others: bool = False) ->
         alembic = _migrating(connection)
         if found.current is None and not beside_others:
             _require_empty(url, connection)
-        with _on_the_way_to(revision):
+        with connection.begin(), _on_the_way_to(revision):  # a schema without its note is none
             command.upgrade(alembic, revision)
-        if found.pending:
-            with connection.begin():
+            if found.pending:
                 said = works_with(WORKS_FROM)
                 connection.exec_driver_sql(f"COMMENT ON TABLE alembic_version IS '{said}'")
 

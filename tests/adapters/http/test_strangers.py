@@ -156,6 +156,18 @@ def test_bogus_tokens_ask_kubernetes_only_so_often_and_harm_no_other_address() -
     assert kubernetes.reviewed <= most
 
 
+def test_who_asks_for_another_protocol_is_answered_and_not_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Whoever reaches the port had an advice to install WebSockets in the log for each request."""
+    asks = HALF + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    with ExitStack() as stack:
+        one = connected(stack, stack.enter_context(served()))
+        one.sendall(asks)
+        assert answered(one) == 200
+    assert "pgrade" not in caplog.text, caplog.text
+
+
 def test_the_same_bogus_token_is_asked_about_once() -> None:
     kubernetes = Kubernetes()
     reviewer = KubernetesReviewer(kubernetes, lambda: 0.0)

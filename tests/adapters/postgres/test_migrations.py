@@ -14,6 +14,7 @@ from psycopg import sql
 
 from jobledger.adapters.postgres.schema.tables import metadata
 from jobledger.adapters.postgres.schema.version import (
+    WORKS_FROM,
     config,
     downgrade,
     require_current,
@@ -21,7 +22,7 @@ from jobledger.adapters.postgres.schema.version import (
     status,
     upgrade,
 )
-from jobledger.core.errors import LedgerMisconfigured
+from jobledger.core.errors import JobledgerError, LedgerMisconfigured
 from tests.support.ledgers import app_engine, postgres_ledger
 from tests.support.postgres import plain_url
 from tests.support.records import StreamWriter, a_stream, an_attempt_row
@@ -106,6 +107,27 @@ def test_every_step_can_be_taken_alone(database_url: str) -> None:
     for revision in [*reversed(steps[:-1]), "base"]:
         downgrade(database_url, revision)
     assert left_behind(database_url) == []
+
+
+def test_a_schema_and_the_note_of_who_works_with_it_come_together(database_url: str) -> None:
+    """A death between the two left a schema that every older program refuses, for ever."""
+    with psycopg.connect(plain_url(database_url), autocommit=True) as connection:
+        connection.execute(
+            "CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN"
+            " IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands()"
+            " WHERE object_identity LIKE '%.alembic_version')"
+            " THEN RAISE 'no note'; END IF; END $$"
+        )
+        connection.execute(
+            "CREATE EVENT TRIGGER refuse ON ddl_command_end WHEN TAG IN ('COMMENT')"
+            " EXECUTE FUNCTION refuse()"
+        )
+        with pytest.raises(JobledgerError):
+            upgrade(database_url)
+        assert status(database_url).current is None
+        connection.execute("DROP EVENT TRIGGER refuse")
+    upgrade(database_url)
+    assert status(database_url).works_from == WORKS_FROM
 
 
 def test_an_upgrade_of_what_is_current_changes_nothing(ledger_url: str) -> None:
