@@ -1,10 +1,11 @@
 """Errors of reading a file that somebody else wrote, each worded in one line."""
 
 import binascii
+import struct
 
 NOT_ONE_OF_OURS = (
     *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
-    *(RecursionError, binascii.Error),
+    *(RecursionError, binascii.Error, struct.error),
 )
 """Wrong types, numbers beyond any, characters that are none, endless nesting."""
 

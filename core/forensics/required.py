@@ -3,12 +3,15 @@
 from jobledger.core.values.documents import Manifest, number, text
 from jobledger.core.values.instants import Instant, parse_rfc3339
 
+COUNTED_MAX = 2**63 - 1
+"""No ledger counts further: its numbers are those of a database."""
+
 
 def whole(told: Manifest, name: str) -> int:
-    """Return a whole number; raise `ValueError` if there is none of that name."""
+    """Return a whole number; raise `ValueError` if a ledger has none like that of that name."""
     found = number(told, name)
-    if found is None:
-        message = f"{name} is no whole number"
+    if found is None or abs(found) > COUNTED_MAX:
+        message = f"{name} is no whole number of a ledger"
         raise ValueError(message)
     return found
 

@@ -24,7 +24,7 @@ from jobledger.core.kinds import KINDS
 from jobledger.core.log.envelope import StoredEvent
 from tests.support import rayjob_stories as stories
 from tests.support.recorded import recorded, stored
-from tests.support.records import NOON
+from tests.support.records import NOON, a_stream
 
 CALM = settings(
     deadline=None,
@@ -146,6 +146,24 @@ def test_a_story_that_does_not_begin_with_whose_it_is_is_refused() -> None:
     for events in (GENUINE.events[1:], ()):
         with pytest.raises(BrokenChain, match="does not begin with who the job is"):
             dossier_of(events).read()
+
+
+def test_a_story_under_the_stream_of_another_job_is_refused() -> None:
+    """It would be kept in place of that one's, and nothing could be imported after it."""
+    first, *rest = GENUINE.events
+    moved = replace(first, record=replace(first.record, stream_id=a_stream("another")))
+    with pytest.raises(BrokenChain, match="tells of stream"):
+        dossier_of((moved, *rest)).read()
+
+
+@pytest.mark.parametrize("name", ["schema_version", "version", "epoch", "position"])
+@pytest.mark.parametrize("value", [2**15, 2**31, 10**30, -(10**30)])
+def test_numbers_beyond_those_of_a_ledger_are_told(name: str, value: int) -> None:
+    parts = [json.loads(line) for line in LINES[:-1]]
+    parts[1]["event"][name] = value
+    told = [json.dumps(one) + "\n" for one in parts]
+    hashed = hashlib.sha256("".join(told).encode()).hexdigest()
+    refused(lambda: read([*told, json.dumps({"end": hashed}) + "\n"]))
 
 
 def test_a_story_of_two_kinds_of_job_is_refused() -> None:

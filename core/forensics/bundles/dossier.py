@@ -38,11 +38,17 @@ class Dossier:
 
     @property
     def identity(self) -> JobIdentity:
-        """Return which object the job is; raise `BrokenChain` if the stream does not say."""
+        """Return which object the job is; raise `BrokenChain` if the stream does not say.
+
+        So if it is another job's: what a bundle is kept under would be that one's.
+        """
         for stored in self.events[:1]:
             identity = getattr(read_event(stored.record), "identity", None)
             if isinstance(identity, JobIdentity):
-                return identity
+                if identity.stream_id == stored.record.stream_id:
+                    return identity
+                what = f"stream {stored.record.stream_id} tells of stream {identity.stream_id}"
+                raise BrokenChain(self.origin, what)
         raise BrokenChain(self.origin, "the stream does not begin with who the job is")
 
     @property

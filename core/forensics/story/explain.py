@@ -212,7 +212,7 @@ class _Account:
         )
 
     def _going_on(self) -> Account:
-        waits = tuple(waits_for(self._events))
+        waits = tuple(waits_for(self._events, self._begun))
         seen = tuple(last_seen(self._events, self._begun))
         kept, got_over = pods_waiting(self._events, self._last_attempt)
         stuck = [

@@ -80,16 +80,20 @@ def last_seen(events: Sequence[ReadEvent], begun: Collection[int]) -> Iterator[S
 
     `begun` are the versions from which on an attempt is told of.
     """
+    for read in sorted(_parts(events, begun).values(), key=lambda one: -one.version):
+        said = in_words(read.event, QUOTE_MAX).rstrip(".")
+        text = f"Seen last at {rfc3339(read.occurred_at)}: {said}."
+        yield Sentence(text=text, versions=(read.version,))
+
+
+def _parts(events: Sequence[ReadEvent], begun: Collection[int]) -> dict[str, ReadEvent]:
     parts: dict[str, ReadEvent] = {}
     for read in events:
         if read.version in begun:
             parts = {}
         if part := part_of(read.event):
             parts[part] = read
-    for read in sorted(parts.values(), key=lambda one: -one.version):
-        said = in_words(read.event, QUOTE_MAX).rstrip(".")
-        text = f"Seen last at {rfc3339(read.occurred_at)}: {said}."
-        yield Sentence(text=text, versions=(read.version,))
+    return parts
 
 
 def pods_waiting(events: Sequence[ReadEvent], attempt: int) -> tuple[int, set[int]]:
@@ -159,8 +163,8 @@ def pods_failed(
         yield from how_it_ends(next((end for end in ends if end.digest in digests), None))
 
 
-def waits_for(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
-    """Yield what is under way or due: effects and decisions that have not ended."""
+def waits_for(events: Sequence[ReadEvent], begun: Collection[int]) -> Iterator[Sentence]:
+    """Yield what is under way or due: effects and decisions that have not ended, and what goes."""
     for effect, read in _open(events, shared.EffectRequested, _EFFECT_ENDS, "effect_id").items():
         troubles = [
             one
@@ -175,6 +179,7 @@ def waits_for(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
         assert isinstance(read.event, shared.DecisionScheduled)
         text = f"It waits: {in_words(read.event, REFUSAL_MAX)}; then {THEN[read.event.kind]}."
         yield Sentence(text=text, versions=(read.version,))
+    yield from _waits_to_go(events, begun)
     yield from _waits_for_a_change(events)
 
 
@@ -193,6 +198,23 @@ def _open(
         elif isinstance(read.event, ends):
             found.pop(getattr(read.event, key), None)
     return found
+
+
+def _waits_to_go(events: Sequence[ReadEvent], begun: Collection[int]) -> Iterator[Sentence]:
+    """Yield what of the current attempt is being deleted: nothing is made beside it.
+
+    A Pod that goes is not waited for: what it ran for is.
+    """
+    for part, read in _parts(events, begun).items():
+        name = getattr(read.event, "name", "")
+        if part == "Pod" or not name or not getattr(read.event, "deleting", False):
+            continue
+        what = part.removeprefix("attempt's ")
+        text = (
+            f"It waits until {what} {name} is gone, which was being deleted at "
+            f"{rfc3339(read.occurred_at)}; what stays so is kept by its metadata.finalizers."
+        )
+        yield Sentence(text=text, versions=(read.version,))
 
 
 def _waits_for_a_change(events: Sequence[ReadEvent]) -> Iterator[Sentence]:

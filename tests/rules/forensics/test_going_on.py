@@ -1,12 +1,17 @@
 """The account of a job that has not ended: its phase, what it waits for, what was seen last."""
 
+import pytest
+
+from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.going_on import THEN
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.values.documents import Manifest
+from tests.support import batchjobs
 from tests.support import rayjob_stories as stories
-from tests.support.rayjob_builders import cluster, poll
-from tests.support.recorded import dossier_of
+from tests.support.batch_lives import recorded_job
+from tests.support.rayjob_builders import cluster, cluster_gone, poll
+from tests.support.recorded import dossier_of, stored
 from tests.support.rows import Step
 
 
@@ -90,3 +95,30 @@ def test_every_kind_of_decision_has_its_consequence() -> None:
 def test_a_silent_program_is_told_by_what_ray_said_last() -> None:
     texts = told(*stories.running(), poll("PENDING", 20))
     assert "Seen last at 2026-11-21T12:00:20Z: Ray says PENDING." in texts
+
+
+STANDING_BY = (*stories.working(backoff_limit=1), *stories.failing())
+GOING_JOB = (
+    *batchjobs.failing(backoff_limit=1),
+    batchjobs.deleted(61),
+    batchjobs.job(62, deleting=True, end=batchjobs.failed_end(), failed=1),
+)
+GOING = {
+    "RayCluster train-": dossier_of((*STANDING_BY, cluster("ready", 60, deleting=True))),
+    "Job etl-": Dossier(
+        events=stored(recorded_job(GOING_JOB)), evidence=reader_of({}), origin="a test"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", GOING)
+def test_what_goes_before_the_next_attempt_begins_is_told(what: str) -> None:
+    """Somebody's finalizer may keep it for ever; nothing else says why nothing happens."""
+    (told,) = (one.text for one in explain(GOING[what]).sentences if "is gone" in one.text)
+    assert told.startswith(f"It waits until {what}")
+    assert told.endswith("; what stays so is kept by its metadata.finalizers.")
+
+
+def test_what_has_gone_is_waited_for_no_more() -> None:
+    gone = (*STANDING_BY, cluster("ready", 60, deleting=True), cluster_gone(61))
+    assert not [text for text in told(*gone) if text.startswith("It waits until")]

@@ -143,13 +143,14 @@ def test_a_version_is_the_state_that_its_decision_was_taken_in() -> None:
 def test_what_keeps_a_job_from_being_built_is_told_until_it_is(
     monkeypatch: pytest.MonkeyPatch, build: Step, failure_class: str, says: str
 ) -> None:
-    stuck = (manifest(), build)
-    later = (
-        manifest(5, generation=2),
-        applied(6),
-        jobset(60, counts(failed=1), end=failed_end()),
-    )
-    lives = {"stuck": lambda: stuck, "over": lambda: (*stuck, *later)}
+    def stuck() -> tuple[Step, ...]:
+        return manifest(), build
+
+    def over() -> tuple[Step, ...]:
+        ended = jobset(60, counts(failed=1), end=failed_end())
+        return *stuck(), manifest(5, generation=2), applied(6), ended
+
+    lives = {"stuck": stuck, "over": over}
     monkeypatch.setattr(train_lives, "TRAIN_LIVES", lives)
     told = account("stuck")
     assert (told.outcome, told.failure_class) == ("going on", failure_class)
