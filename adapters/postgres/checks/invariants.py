@@ -125,35 +125,35 @@ _ABOVE_LIMIT = """
 def overdue_decisions(engine: Engine) -> Iterator[Finding]:
     """Yield decisions whose instant has passed."""
     remedy = "start the service; if it runs, look at /healthz and at who holds the shard"
-    yield from _found(engine, "overdue-decisions", _OVERDUE, remedy, severe=False)
+    yield from found(engine, "overdue-decisions", _OVERDUE, remedy, severe=False)
 
 
 def finals_final(engine: Engine) -> Iterator[Finding]:
     """Yield what goes on in jobs that are Complete or Failed and is no cleaning up."""
     remedy = "a bug: send `jobledger export JOB` with a report, and run `jobledger replay JOB`"
-    yield from _found(engine, "finals-final", _BEGUN_AFTER_THE_END, remedy)
+    yield from found(engine, "finals-final", _BEGUN_AFTER_THE_END, remedy)
     decisions = [kind.value for kind in AFTER_THE_END]
-    yield from _found(engine, "finals-final", _PENDING_AFTER_THE_END, remedy, decisions)
+    yield from found(engine, "finals-final", _PENDING_AFTER_THE_END, remedy, decisions)
     effects = [kind.value for kind in CLEANUP]
-    yield from _found(engine, "finals-final", _EFFECTS_AFTER_THE_END, remedy, effects)
+    yield from found(engine, "finals-final", _EFFECTS_AFTER_THE_END, remedy, effects)
 
 
 def closed_jobs(engine: Engine) -> Iterator[Finding]:
     """Yield open work of jobs that have none by their row."""
     remedy = "`jobledger rebuild --check` says which table is wrong, `jobledger rebuild` mends it"
-    yield from _found(engine, "closed-jobs", _OPEN_WORK_OF_CLOSED, remedy)
+    yield from found(engine, "closed-jobs", _OPEN_WORK_OF_CLOSED, remedy)
 
 
 def slow_effects(engine: Engine) -> Iterator[Finding]:
     """Yield effects that have been tried for long."""
     remedy = "what stands after the colon stops it: permissions, quotas, an admission webhook"
-    yield from _found(engine, "slow-effects", _SLOW_EFFECTS, remedy, severe=False)
+    yield from found(engine, "slow-effects", _SLOW_EFFECTS, remedy, severe=False)
 
 
 def never_retried(engine: Engine) -> Iterator[Finding]:
     """Yield retries after a reason that ends a job for good."""
     remedy = "a bug: send `jobledger export JOB` with a report"
-    yield from _found(engine, "never-retried", _NEVER, remedy, sorted(NEVER_RETRIED))
+    yield from found(engine, "never-retried", _NEVER, remedy, sorted(NEVER_RETRIED))
 
 
 def silent_jobs(engine: Engine) -> Iterator[Finding]:
@@ -161,28 +161,28 @@ def silent_jobs(engine: Engine) -> Iterator[Finding]:
     remedy = (
         "see whether the object is there; if it is, look at the log of the service for its name"
     )
-    yield from _found(engine, "silent-jobs", _SILENT, remedy, list(WORKING), severe=False)
+    yield from found(engine, "silent-jobs", _SILENT, remedy, list(WORKING), severe=False)
 
 
 def leases(engine: Engine) -> Iterator[Finding]:
     """Yield shards with open jobs that nobody holds."""
     remedy = "start the service, or another replica of it; a dead one is replaced after its lease"
-    yield from _found(engine, "leases", _UNHELD, remedy)
+    yield from found(engine, "leases", _UNHELD, remedy)
 
 
 def decisions_end_once(engine: Engine) -> Iterator[Finding]:
     """Yield decisions with two ends; reads the whole log."""
     remedy = "a bug: send `jobledger export JOB` with a report"
-    yield from _found(engine, "decisions-end-once", _ENDED_TWICE, remedy)
+    yield from found(engine, "decisions-end-once", _ENDED_TWICE, remedy)
 
 
 def retries_in_limit(engine: Engine) -> Iterator[Finding]:
     """Yield retries that were granted above the job's limit; reads the whole log."""
     remedy = "a bug: send `jobledger export JOB` with a report"
-    yield from _found(engine, "retries-in-limit", _ABOVE_LIMIT, remedy)
+    yield from found(engine, "retries-in-limit", _ABOVE_LIMIT, remedy)
 
 
-def _found(
+def found(
     engine: Engine,
     check: str,
     query: str,

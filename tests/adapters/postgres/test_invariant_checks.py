@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine
 
+from jobledger.adapters.postgres.checks.heads import RAY_HEADS
 from jobledger.adapters.postgres.checks.invariants import CHECKS, WHOLE
 from jobledger.adapters.postgres.checks.over_jobs import over_jobs
 from jobledger.adapters.postgres.connection.engine import open_engine
@@ -44,7 +45,7 @@ def engine(ledger_url: str) -> Iterator[Engine]:
 
 
 def findings(engine: Engine) -> list[Finding]:
-    return [finding for check in (*CHECKS, *WHOLE) for finding in check.run(engine)]
+    return [finding for check in (RAY_HEADS, *CHECKS, *WHOLE) for finding in check.run(engine)]
 
 
 def test_a_sound_ledger_gives_no_finding(engine: Engine) -> None:
@@ -117,6 +118,16 @@ ENDED_AGAIN = (
             "silent-jobs",
             Severity.WARNING,
             "UPDATE job SET last_event_at = now() - interval '2 hours' WHERE name = 'busy'",
+        ),
+        (
+            "ray-heads",
+            Severity.WARNING,
+            DECISION.format(kind="status_check", due="5 min", job="busy"),
+        ),
+        (
+            "ray-heads",
+            Severity.WARNING,
+            EFFECT.format(kind="submit_entrypoint", age="1 s", job="busy"),
         ),
         ("leases", Severity.ERROR, "UPDATE shard_lease SET until = now() - interval '1 min'"),
         (

@@ -1,13 +1,14 @@
 """Asking heads: when, and what is told."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from jobledger.adapters.kinds.rayjob.heads.polls import TOLD_AGAIN_AFTER, PollParts, Polls
+from jobledger.adapters.kinds.rayjob.heads.reach import UNANSWERED_MAX
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.core.errors import RayApiUnreachable, RayJobNotFound
 from jobledger.core.jobs.policy import Policy
@@ -359,3 +360,23 @@ def test_starting_and_stopping_from_many_threads_leaves_no_thread_behind(desk: D
         run_all(calls)
         polls.stop()
         assert [t for t in threading.enumerate() if t in polls._threads] == []  # noqa: SLF001 leak
+
+
+def test_it_is_said_once_that_no_head_answers_and_that_one_does_again(
+    desk: Desk, log_lines: list[MutableMapping[str, Any]]
+) -> None:
+    """Nothing else does before the jobs fail for it, five minutes later."""
+    desk.submit()
+    desk.watch()
+    desk.garbage = RayApiUnreachable("no route")
+    for _ in range(3 * UNANSWERED_MAX):
+        desk.ask()
+    (line,) = log_lines
+    assert (line["event"], line["error"]) == ("ray_heads_silent", "no route")
+    assert "port 8265" in line["remedy"]
+    desk.garbage = None
+    desk.ask()
+    desk.garbage = RayApiUnreachable("no route")
+    for _ in range(UNANSWERED_MAX - 1):
+        desk.ask()
+    assert [line["event"] for line in log_lines] == ["ray_heads_silent", "ray_heads_answer"]

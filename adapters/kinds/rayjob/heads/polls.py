@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from jobledger.adapters.kinds.rayjob.heads.answers import see_answer
 from jobledger.adapters.kinds.rayjob.heads.following import Follower
 from jobledger.adapters.kinds.rayjob.heads.poll_pace import Pace
+from jobledger.adapters.kinds.rayjob.heads.reach import Reach
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.work.inbox import Inbox
@@ -108,6 +109,7 @@ class Polls:
         """Those that are due; namespaces take turns."""
         self._shares = ThreadShares(parts.threads)
         self._ordinals = itertools.count()
+        self._reach = Reach()
         self._stopping = False
         self._open = False
         self._threads: list[threading.Thread] = []
@@ -309,6 +311,7 @@ class Polls:
                     target.follower.stop()
         except RayJobNotFound:
             parts.metrics.polls.labels("not_found").inc()
+            self._reach.answered()
             if self._is_news(target, "not found", looked=looked):
                 self._tell_not_found(stream, target)
         except RayApiError as error:
@@ -329,6 +332,7 @@ class Polls:
     ) -> None:
         parts, at = self._parts, self._parts.clock.now()
         parts.metrics.polls.labels(info.status.lower()).inc()
+        self._reach.answered()
         if info == target.last and not looked:
             parts.confirmations.count(stream, "Ray job", at)
             target.same += 1
@@ -349,6 +353,7 @@ class Polls:
 
     def _unanswered(self, stream: StreamId, target: _Target, trouble: str, *, looked: bool) -> None:
         self._parts.metrics.polls.labels("unanswered").inc()
+        self._reach.unanswered(trouble)
         if self._is_news(target, f"unanswered: {trouble}", looked=looked):
             self._tell_unanswered(stream, target, trouble)
 
