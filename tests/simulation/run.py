@@ -13,7 +13,7 @@ from tests.simulation.nature import Move
 from tests.simulation.ports import Crash
 from tests.simulation.replica import LEASE_SECONDS, POLL_SECONDS, Replica
 from tests.simulation.setting_back import EVERY, KNOWN_ERRORS
-from tests.simulation.verdict import check_all, holds_any, unrest
+from tests.simulation.verdict import check_all, holds_any, unheld, unrest
 from tests.simulation.witness import Violation, require
 from tests.simulation.world import World
 
@@ -246,7 +246,7 @@ class Run:
         reason, quiet = "", 0
         for _ in range(CALM_ROUNDS_MAX):
             self._calm_round()
-            reason = unrest(world)
+            reason = unrest(world) or unheld(world)
             quiet = 0 if reason else quiet + 1
             # A job that is held is looked at again after a second, or by who gets its shard.
             if quiet > self.loses + (HELD_ROUNDS if holds_any(world) else 0):

@@ -56,10 +56,6 @@ def unrest(world: World) -> str:
     for replica in world.replicas:
         if not replica.is_idle():
             return f"{replica.actor} is busy"
-    leases, now = world.lease_table.current(), world.clock.now()
-    held = {shard for shard, lease in leases.items() if now <= lease.until}
-    if waiting := world.shards_with_jobs() - held:
-        return f"nobody holds the shards {sorted(waiting)}"
     jobs = {text(job, "metadata", "uid"): job for job in world.api.all(RAYJOBS)}
     for job in jobs.values():
         if not world.is_in_log(job):
@@ -70,6 +66,15 @@ def unrest(world: World) -> str:
         if reason := _unrest_of(story.state, shown, lost=bool(story.lost)):
             return f"{identity.name if identity else '?'}: {reason}"
     return unrest_of_trains(world) or unrest_of_batches(world)
+
+
+def unheld(world: World) -> str:
+    """Return which shards with jobs nobody holds who lives: news of their jobs waits."""
+    leases, now = world.lease_table.current(), world.clock.now()
+    alive = {replica.actor for replica in world.replicas}
+    held = {at for at, lease in leases.items() if lease.owner in alive and now <= lease.until}
+    waiting = world.shards_with_jobs() - held
+    return f"nobody holds the shards {sorted(waiting)}" if waiting else ""
 
 
 def _unrest_of(state: RayJobState, job: Manifest | None, *, lost: bool) -> str:

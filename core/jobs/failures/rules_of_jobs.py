@@ -20,7 +20,8 @@ OF_JOBS: tuple[FailureRule, ...] = (
         name="head-silent",
         group=FailureClass.OTHER,
         because="the head did not answer for too long",
-        advice="see whether the head was overloaded: its CPU, its memory, its dashboard",
+        advice="see whether the head was overloaded: its CPU, its memory, its dashboard; if no "
+        "head answers, `jobledger doctor` (ray-heads) says what to open",
         tests=(clue(r"^JobStatusCheckTimeoutExceeded$", Source.REASON),),
     ),
     FailureRule(
@@ -51,7 +52,7 @@ OF_JOBS: tuple[FailureRule, ...] = (
         name="no-agreement",
         group=FailureClass.OTHER,
         because="the Ray job and its submitter did not end together in time",
-        advice="see what became of the submitter's Pod",
+        advice="see what became of the submitter's Pod, and whether the head answered to the end",
         tests=(clue(r"TransitionGracePeriodExceeded$", Source.REASON),),
     ),
     FailureRule(
