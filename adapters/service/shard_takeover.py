@@ -24,6 +24,7 @@ from jobledger.adapters.service.work.slots import Slot, Slots
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.history import History
+from jobledger.core.values.documents import child
 from jobledger.core.values.ids import SHARDS, StreamId, shard_of
 
 log = get_logger(__name__)
@@ -230,6 +231,9 @@ class ShardTakeover:
         if not finished:
             return
         there = {job.identity.stream_id: job for job in self.handlers.live.jobs()}
+        for stream in finished:  # what was shown while another held the shard was left to that one
+            if (job := there.get(stream)) is not None:
+                self.handover.publisher.seen(stream, job.version, child(job.manifest, "status"))
         self.look_again(
             [
                 stream
