@@ -20,7 +20,9 @@ def test_every_module_in_the_folders_of_faults_is_marked() -> None:
 
 def test_one_command_has_what_the_other_leaves_out() -> None:
     recipes = re.findall(
-        r"^\t@\$\(KEEPING_BYTECODE\) \$\(PYTEST\) -m (.+) \$\(ARGS\)$", _text("Makefile"), re.MULTILINE
+        r"^\t@\$\(KEEPING_BYTECODE\) \$\(PYTEST\) -m (.+) \$\(ARGS\)$",
+        _text("Makefile"),
+        re.MULTILINE,
     )
     assert recipes == ['"not faults"', "faults"]
 
