@@ -13,7 +13,7 @@ from tests.support.lost_rows import NOBODY, PROJECTIONS, leave_rows
 from tests.support.processes import Finished, Terminal
 from tests.support.recorded import append_lives
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.support.apiserver import ApiServer
 from tests.support.example_plugin import ROOT, install
 from tests.support.processes import Controller, Terminal
 
-pytestmark = [pytest.mark.apiserver, pytest.mark.postgres]
+pytestmark = [pytest.mark.faults, pytest.mark.apiserver, pytest.mark.postgres]
 
 POD_GROUPS = "scheduling.x-k8s.io/v1alpha1/podgroups"
 KIND = "GangScheduled"

@@ -11,7 +11,7 @@ from tests.acceptance.stories_of_ray_pods import STORIES as OF_RAY
 from tests.acceptance.trainjobs import Trainings, trainings
 from tests.support.api import api_at
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 
 @pytest.fixture

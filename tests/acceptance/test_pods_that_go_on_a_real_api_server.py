@@ -13,7 +13,7 @@ from tests.acceptance.trainjobs import Trainings, real_trainings
 from tests.support.apiserver import ApiServer
 from tests.support.processes import Terminal
 
-pytestmark = [pytest.mark.apiserver, pytest.mark.postgres]
+pytestmark = [pytest.mark.faults, pytest.mark.apiserver, pytest.mark.postgres]
 
 
 @pytest.fixture

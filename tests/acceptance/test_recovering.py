@@ -21,7 +21,7 @@ from tests.acceptance.witness import RAYCLUSTERS, Witness
 from tests.support.postgres import fresh_database
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from tests.support.postgres import plain_url
 from tests.support.processes import Finished, Terminal
 from tests.support.recorded import append_lives
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 
 @pytest.fixture

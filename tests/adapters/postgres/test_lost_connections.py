@@ -16,7 +16,7 @@ from tests.support.postgres_fault_proxy import PostgresFaultProxy
 from tests.support.records import StreamWriter, a_stream
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.faults, pytest.mark.postgres]
 
 PATIENCE_SECONDS = 5
 """Waited for in vain, and long enough for what a busy machine answers."""

@@ -19,6 +19,8 @@ from tests.support.job_world import JobWorld, a_job
 from tests.support.service_world import DOOR, ServiceWorld
 from tests.support.train_world import TrainWorld
 
+pytestmark = pytest.mark.faults
+
 TOGGLES = list(product([1, 300], repeat=4))
 
 
