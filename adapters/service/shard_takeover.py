@@ -233,7 +233,7 @@ class ShardTakeover:
         there = {job.identity.stream_id: job for job in self.handlers.live.jobs()}
         for stream in finished:  # what was shown while another held the shard was left to that one
             if (job := there.get(stream)) is not None:
-                self.handover.publisher.seen(stream, job.version, child(job.manifest, "status"))
+                self.handover.changed_by_others(stream, job.version, child(job.manifest, "status"))
         self.look_again(
             [
                 stream
