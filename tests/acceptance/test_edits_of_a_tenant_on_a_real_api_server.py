@@ -27,7 +27,6 @@ from tests.support.waiting import wait_until
 
 pytestmark = [
     pytest.mark.faults,
-    pytest.mark.faults,
     pytest.mark.apiserver,
     pytest.mark.postgres,
     pytest.mark.timeout(600),

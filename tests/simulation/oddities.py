@@ -30,7 +30,6 @@ ODD_FROM = 2_000_000
 
 CHILDREN = (RAYCLUSTERS, BATCH_JOBS, JOBSETS)
 SAME_CLUSTER = "jobledger.dev/retry-on"
-RETRY_POLICY = "jobledger.dev/retry-policy"
 Spec = dict[str, Any]
 Edit = Callable[[Spec, dict[str, Any]], object]
 """Changes a specification and annotations."""
