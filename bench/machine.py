@@ -46,7 +46,7 @@ def _processor() -> str:
 
 
 def cpu_seconds(pids: Iterable[int]) -> float:
-    """Return the CPU time of processes, to the nanosecond where Linux tells it."""
+    """Return the CPU time of processes of one thread, to the nanosecond where Linux tells it."""
     return sum(_cpu_seconds(pid) for pid in pids)
 
 

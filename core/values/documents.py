@@ -30,8 +30,10 @@ def child(document: Json, *path: str) -> Manifest:
     """
     here = document
     for key in path:
+        if here is None:  # most often: asked of nothing, `isinstance` looks at all that is abstract
+            return {}
         here = here.get(key) if isinstance(here, OBJECT_TYPES) else None
-    return here if isinstance(here, OBJECT_TYPES) else {}
+    return here if here is not None and isinstance(here, OBJECT_TYPES) else {}
 
 
 def items(document: Json, *path: str) -> Sequence[Json]:
@@ -41,14 +43,20 @@ def items(document: Json, *path: str) -> Sequence[Json]:
     """
     found = document
     for key in path:
+        if found is None:
+            return ()
         found = found.get(key) if isinstance(found, OBJECT_TYPES) else None
-    return found if isinstance(found, LIST_TYPES) and not isinstance(found, str) else ()
+    if found is None or isinstance(found, str):
+        return ()
+    return found if isinstance(found, LIST_TYPES) else ()
 
 
 def text(document: Json, *path: str) -> str:
     """Return the string found at `path`, or an empty one where it is absent or no string."""
     found = document  # the four walk by themselves: a call for each costs as much as the walk
     for key in path:
+        if found is None:
+            return ""
         found = found.get(key) if isinstance(found, OBJECT_TYPES) else None
     return found if isinstance(found, str) else ""
 
@@ -57,5 +65,7 @@ def number(document: Json, *path: str) -> int | None:
     """Return the whole number found at `path`, or None where it is absent or no whole number."""
     found = document
     for key in path:
+        if found is None:
+            return None
         found = found.get(key) if isinstance(found, OBJECT_TYPES) else None
     return found if isinstance(found, int) and not isinstance(found, bool) else None
