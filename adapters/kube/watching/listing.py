@@ -1,7 +1,10 @@
 """Lists all objects of a kind, in pages of one consistent snapshot."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 
 from jobledger.adapters.kube.decoding import ObjectPage, read_page
 from jobledger.adapters.kube.errors import unreadable
@@ -44,28 +47,26 @@ class Selection:
 def pages(transport: Transport, selection: Selection, limit: int) -> Iterator[ObjectPage]:
     """Yield the objects page by page, `limit` each (0: all in one).
 
+    Each page is asked for while the one before is taken in, as client-go's pager does: the API
+    server takes as long to make a page as its objects take here.
+
     All pages show the state at the first one's resourceVersion. Raises `VersionExpired` on the way
     when the server forgets that state (its history is some minutes long): begin anew then. Raises
     `UnreadableAnswer` for a list that does not end.
     """
-    token = ""
-    for _ in range(PAGES_MAX):
-        paging = [("limit", str(limit))] if limit else []
-        paging += [("continue", token)] if token else []
-        request = Request(
-            method="GET",
-            path=selection.path,
-            query=(*selection.query, *paging),
-            about=selection.about,
-        )
-        page = read_page(request.what, transport.send(request))
+    page, asked_for = _page(transport, selection, limit), ""
+    for _ in range(1, PAGES_MAX):
+        token = page.metadata.continue_token
+        if token in ("", asked_for):
+            break
+        coming = _Coming(partial(_page, transport, selection, limit, token))
         yield page
-        before, token = token, page.metadata.continue_token
-        if not token:
-            return
-        if token == before:
-            raise unreadable(request.what, "the list goes on where it was, again and again")
-    raise unreadable(selection.about, f"a list of more than {PAGES_MAX} pages")
+        page, asked_for = coming.page(), token
+    yield page
+    if (token := page.metadata.continue_token) == asked_for != "":
+        raise unreadable(selection.about, "the list goes on where it was, again and again")
+    if token:
+        raise unreadable(selection.about, f"a list of more than {PAGES_MAX} pages")
 
 
 def newest_version(transport: Transport, selection: Selection) -> str:
@@ -74,4 +75,35 @@ def newest_version(transport: Transport, selection: Selection) -> str:
     Labels do not matter to it, and looking for one that has them could be dear.
     """
     anything = Selection(resource=selection.resource, namespace=selection.namespace)
-    return next(pages(transport, anything, 1)).metadata.resourceVersion
+    return _page(transport, anything, 1).metadata.resourceVersion
+
+
+def _page(transport: Transport, selection: Selection, limit: int, token: str = "") -> ObjectPage:
+    """Return the first page, or the one that a token of the page before it stands for."""
+    paging = [("limit", str(limit))] if limit else []
+    paging += [("continue", token)] if token else []
+    request = Request(
+        method="GET",
+        path=selection.path,
+        query=(*selection.query, *paging),
+        about=selection.about,
+    )
+    return read_page(request.what, transport.send(request))
+
+
+class _Coming:
+    """A page that is asked for on a thread of its own; if nobody takes it, it is dropped."""
+
+    def __init__(self, ask: Callable[[], ObjectPage]) -> None:
+        self._answer: Future[ObjectPage] = Future()
+        threading.Thread(target=self._run, args=(ask,), name="list-ahead", daemon=True).start()
+
+    def _run(self, ask: Callable[[], ObjectPage]) -> None:
+        try:
+            self._answer.set_result(ask())
+        except BaseException as failure:  # noqa: BLE001  # it is raised where the page is taken
+            self._answer.set_exception(failure)
+
+    def page(self) -> ObjectPage:
+        """Return it once it is there; raises what asking for it raised."""
+        return self._answer.result()
