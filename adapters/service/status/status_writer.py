@@ -194,7 +194,9 @@ class Publisher:
 
     def _drop_written(self, box: _Outbox) -> None:
         """Drop what is there already; after a failure nobody knows what is."""
-        while box.waiting and not box.failures and canonical(box.waiting[0]) == box.written:
+        if not box.written or box.failures:
+            return
+        while box.waiting and canonical(box.waiting[0]) == box.written:
             box.waiting.popleft()
 
     def _drop_before_end(self, box: _Outbox) -> None:
@@ -301,17 +303,17 @@ class Publisher:
         if job is None:
             self._over(box, "object_gone")
             return None
+        meant = canonical(status)
         if box.kind.status_format.is_merged and not status:  # it would take nothing away
-            self._note_written(box, status)
+            self._note_written(box, status, meant)
             return None
         is_known = not box.failures and not box.kept.is_drifted()
-        meant = canonical(status)
         if not box.written and is_known and shows(box.kind, job, status, self.clock.now()):
-            self._note_written(box, status)
+            self._note_written(box, status, meant)
             box.kept.note(job.version, status, meant)
             return None
         if not box.written and is_known and box.kept.holds(meant):
-            self._note_written(box, status)  # an older CRD kept a part of it, and still does
+            self._note_written(box, status, meant)  # an older CRD kept a part of it, and still does
             return None
         try:
             answer = self._apply(box, job, status)
@@ -327,7 +329,7 @@ class Publisher:
         self.live.note_version(box.identity.uid, version)
         with self.lock:
             box.kept.note(version, kept := child(answer, "status"), meant)
-        self._note_written(box, status)
+        self._note_written(box, status, meant)
         written = StatusWritten(
             id=observation_id(box.identity.stream_id, "status written", version),
             at=self.clock.now(),
@@ -338,9 +340,9 @@ class Publisher:
         self.inbox.put(box.identity.stream_id, written)
         return None
 
-    def _note_written(self, box: _Outbox, status: Manifest) -> None:
+    def _note_written(self, box: _Outbox, status: Manifest, meant: bytes) -> None:
         with self.lock:
-            box.shown, box.written, box.failures = status, canonical(status), 0
+            box.shown, box.written, box.failures = status, meant, 0
             if box.waiting and box.waiting[0] is status:
                 box.waiting.popleft()
 
