@@ -42,7 +42,7 @@ def main() -> int:
         return 2
     run_as_the_service_does()
     settings = machine_settings()
-    reports = [_measure(name, full=chosen.full, events=chosen.events) for name in names]
+    reports = [_measure(name, chosen) for name in names]
     settings["load after"] = load()
     if chosen.output == "json":
         document = {"settings": settings, "claims": [report.document() for report in reports]}
@@ -57,8 +57,8 @@ def main() -> int:
     return 0
 
 
-def _measure(name: str, *, full: bool, events: int) -> Report:
-    report = Report(name, full, events)
+def _measure(name: str, chosen: argparse.Namespace) -> Report:
+    report = Report(name, chosen.full, chosen.events, chosen.jobs)
     report.say(CLAIMS[name])
     importlib.import_module(f"bench.{name}").measure(report)
     return report
@@ -70,6 +70,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="say which claims there are")
     parser.add_argument("--full", action="store_true", help="the large sizes too (many minutes)")
     parser.add_argument("--events", type=int, default=0, help="so many instead (parquet)")
+    parser.add_argument("--jobs", type=int, default=0, help="so many instead (start)")
     parser.add_argument("--output", choices=("text", "json", "markdown"), default="text")
     return parser.parse_args()
 

@@ -26,6 +26,8 @@ class Report:
     """Whether the large sizes are asked for."""
     events: int = 0
     """How many events are asked for, where a claim can have any number; 0: as `full` says."""
+    jobs: int = 0
+    """How many jobs, likewise."""
     settings: dict[str, str] = field(default_factory=dict)
     figures: list[Figure] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)

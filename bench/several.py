@@ -64,6 +64,8 @@ class Several:
     database: str
     environment: dict[str, str] = field(default_factory=dict)
     """Of the controllers, besides what every one needs."""
+    limit_seconds: float = LIMIT_SECONDS
+    """How long a start, and whatever else is waited for, may take."""
     running: list[Replica] = field(default_factory=list)
     _names: Iterator[int] = field(default_factory=functools.partial(itertools.count, 1))
 
@@ -99,7 +101,9 @@ class Several:
                 NO_PROXY="127.0.0.1,localhost",
                 **self.environment,
             )
-            process = stack.enter_context(Controller(terminal, name, start_seconds=LIMIT_SECONDS))
+            process = stack.enter_context(
+                Controller(terminal, name, start_seconds=self.limit_seconds)
+            )
             replica = Replica(name, process, api, ledger)
             self.running.append(replica)
             try:
@@ -111,10 +115,10 @@ class Several:
 
     def wait(self, condition: Callable[[], bool], what: str) -> float:
         """Return the instant (monotonic) at which a condition holds; raise `TimeoutError`."""
-        until = time.monotonic() + LIMIT_SECONDS
+        until = time.monotonic() + self.limit_seconds
         while not condition():
             if time.monotonic() > until:
-                raise TimeoutError(f"after {LIMIT_SECONDS:.0f} s still not: {what}")
+                raise TimeoutError(f"after {self.limit_seconds:.0f} s still not: {what}")
             time.sleep(LOOK_SECONDS)
         return time.monotonic()
 

@@ -33,6 +33,7 @@ STOP_SECONDS = 5.0
 COLLECTING = {"GOGC": "400", "GOMEMLIMIT": "2GiB"}
 """Go's garbage collector took a third of the API server's CPU, which all tests share: a heap of
 some 400 MB lives as long as the server, for the schemas. Now it may grow to 2 GiB before that.
+Who has more objects sets these variables: near the limit nothing is done but collecting.
 """
 
 POLL_SECONDS = 0.05
@@ -176,7 +177,7 @@ class ApiServerProcesses:
             self._running[name] = subprocess.Popen(
                 [self.assets / name, *arguments],
                 cwd=self.directory,
-                env={**os.environ, **COLLECTING},
+                env={**COLLECTING, **os.environ},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
