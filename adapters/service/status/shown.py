@@ -1,5 +1,8 @@
 """Checks whether an object already shows a status, so that the write can be skipped."""
 
+from dataclasses import dataclass
+from functools import cached_property
+
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.core.jobs.control.control_policy import forbids_start
 from jobledger.core.jobs.control.status_writers import other_controller, written_here
@@ -11,17 +14,45 @@ PROGRESS = frozenset({"rayClusterStatus", "jobStatus", "rayJobInfo", "message"})
 """What may change again and again while a phase lasts; nobody acts on it."""
 
 
-def tells_no_more(kind: AnyKind, job: CachedJob, status: Manifest) -> bool:
+@dataclass(frozen=True)
+class Shown:
+    """What a job shows, unpacked once for all that is asked about it."""
+
+    kind: AnyKind
+    job: CachedJob
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """Return its object as the watch last told it whole."""
+        return self.job.manifest
+
+    @cached_property
+    def is_newest(self) -> bool:
+        """Return whether no later version of it is known."""
+        return text(self.manifest, "metadata", "resourceVersion") == self.job.version
+
+    @cached_property
+    def own(self) -> Manifest:
+        """Return the status, as far as it is the controller's."""
+        return self.kind.status_format.own(child(self.manifest, "status"))
+
+
+def shown_by(kind: AnyKind, job: CachedJob | None, before: Shown | None = None) -> Shown | None:
+    """Return what a job shows by now, `before` if that is the same; None if it is gone."""
+    if job is None:
+        return None
+    return before if before is not None and before.job is job else Shown(kind, job)
+
+
+def tells_no_more(shown: Shown, status: Manifest) -> bool:
     """Return whether an object shows exactly a status that the log has brought forth.
 
     Then nothing that it shows can be of events that the log has lost.
     """
-    manifest, own = job.manifest, kind.status_format.own
-    is_newest = text(manifest, "metadata", "resourceVersion") == job.version
-    return is_newest and own(child(manifest, "status")) == own(status)
+    return shown.is_newest and shown.own == shown.kind.status_format.own(status)
 
 
-def shows(kind: AnyKind, job: CachedJob, status: Manifest, now: Instant) -> bool:
+def shows(shown: Shown, status: Manifest, now: Instant) -> bool:
     """Return whether an object already shows a status: after a start most do.
 
     Asked of the object as the watch last told it whole; later versions are not kept. What another
@@ -29,10 +60,9 @@ def shows(kind: AnyKind, job: CachedJob, status: Manifest, now: Instant) -> bool
     An end may show more of its progress than a log that has lost its last events knows: what was
     written here stays, what others wrote does not.
     """
-    manifest = job.manifest
-    if text(manifest, "metadata", "resourceVersion") != job.version:
+    if not shown.is_newest:
         return False
-    fields = kind.controller
+    manifest, fields = shown.manifest, shown.kind.controller
     if forbids_start(
         other_controller(fields, manifest, now),
         has_ended=fields.has_ended(manifest),
@@ -42,8 +72,7 @@ def shows(kind: AnyKind, job: CachedJob, status: Manifest, now: Instant) -> bool
         ended_at=fields.ended_at(manifest),
     ):
         return False
-    own = kind.status_format.own
-    seen, meant = own(child(manifest, "status")), own(status)
+    seen, meant = shown.own, shown.kind.status_format.own(status)
     if fields.has_ended(manifest):
         stay = PROGRESS & written_here(manifest)
         seen = {key: value for key, value in seen.items() if key in meant or key not in stay}

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.status.applying import StatusWrite
 from jobledger.adapters.service.status.drift import Ends, Kept
-from jobledger.adapters.service.status.shown import PROGRESS, shows, tells_no_more
+from jobledger.adapters.service.status.shown import PROGRESS, Shown, shown_by, shows, tells_no_more
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.workers import Task
 from jobledger.adapters.telemetry.logging import get_logger
@@ -274,23 +274,26 @@ class Publisher:
                     return early
                 status = box.waiting[0]
             where = box.kind.name, box.identity.namespace
-            if not self.may_act(stream) or self.is_refused(*where) or self._is_unknown(box, status):
+            if not self.may_act(stream) or self.is_refused(*where):
                 return LEASE_PAUSE_SECONDS
-            pause = self._write(box, status)
+            shown = shown_by(box.kind, self.live.job(box.identity.uid))
+            if shown is not None and self._is_unknown(box, shown, status):
+                return LEASE_PAUSE_SECONDS
+            shown = shown_by(box.kind, self.live.job(box.identity.uid), shown)
+            pause = self._write(box, shown, status)
             if pause is not None:
                 return pause
 
-    def _is_unknown(self, box: _Outbox, status: Manifest) -> bool:
+    def _is_unknown(self, box: _Outbox, shown: Shown, status: Manifest) -> bool:
         """Return whether a job shows a status of lost events: it is held once that is decided.
 
         Which takes a whole look at it, so a job that shows what is to be written is not asked.
         """
-        job = self.live.job(box.identity.uid)
-        if job is None or job.version == box.kept.version:  # written just now
+        if shown.job.version == box.kept.version:  # written just now
             return False
-        if box.waits_for_watch and job.told not in ("", job.version):
+        if box.waits_for_watch and shown.job.told not in ("", shown.job.version):
             return True
-        return not tells_no_more(box.kind, job, status) and self.is_ahead(box.identity.stream_id)
+        return not tells_no_more(shown, status) and self.is_ahead(box.identity.stream_id)
 
     def _drop_if_done(self, box: _Outbox) -> None:
         stream = box.identity.stream_id
@@ -298,17 +301,17 @@ class Publisher:
             del self.outboxes[stream]
             self.ends.put(stream, box.kept)
 
-    def _write(self, box: _Outbox, status: Manifest) -> float | None:
-        job = self.live.job(box.identity.uid)
-        if job is None:
+    def _write(self, box: _Outbox, shown: Shown | None, status: Manifest) -> float | None:
+        if shown is None:
             self._over(box, "object_gone")
             return None
+        job = shown.job
         meant = canonical(status)
         if box.kind.status_format.is_merged and not status:  # it would take nothing away
             self._note_written(box, status, meant)
             return None
         is_known = not box.failures and not box.kept.is_drifted()
-        if not box.written and is_known and shows(box.kind, job, status, self.clock.now()):
+        if not box.written and is_known and shows(shown, status, self.clock.now()):
             self._note_written(box, status, meant)
             box.kept.note(job.version, status, meant)
             return None
