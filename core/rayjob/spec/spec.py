@@ -14,7 +14,7 @@ from jobledger.core.jobs.control.control_policy import MANAGED_BY_JOBLEDGER
 from jobledger.core.log.storable import word
 from jobledger.core.rayjob.names import RAY_SUCCESS_WINS_ANNOTATION, RECOVER_LOST_HEAD_ANNOTATION
 from jobledger.core.values.delays import SECONDS_MAX, delay_seconds
-from jobledger.core.values.documents import Json, Manifest, child, items, number, text
+from jobledger.core.values.documents import Manifest, child, items, number, text
 
 
 class SubmissionMode(StrEnum):
@@ -104,7 +104,9 @@ def waits_since_creation(spec: RayJobSpec, generation: int) -> bool:
     return spec.suspend and generation == FIRST_GENERATION
 
 
-def _mode(value: Json) -> SubmissionMode:
+def submission_mode_of(spec: Manifest) -> SubmissionMode:
+    """Return how a specification has its entrypoint submitted; a K8sJob if it does not say."""
+    value = spec.get("submissionMode")
     if not isinstance(value, str):
         return SubmissionMode.K8S_JOB
     return _MODES.get(value, SubmissionMode.UNKNOWN)
@@ -120,7 +122,7 @@ def read_spec(manifest: Manifest) -> RayJobSpec:
     """
     spec = child(manifest, "spec")
     return RayJobSpec(
-        submission_mode=_mode(spec.get("submissionMode")),
+        submission_mode=submission_mode_of(spec),
         backoff_limit=number(spec, "backoffLimit") or 0,
         active_deadline_seconds=_deadline(spec, "activeDeadlineSeconds"),
         pre_running_deadline_seconds=_deadline(spec, "preRunningDeadlineSeconds"),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from jobledger.core.rayjob.spec.entrypoint_resources import resource_amounts
 from jobledger.core.rayjob.spec.go_values import is_given
 from jobledger.core.rayjob.spec.ray_versions import metadata_version_problem
-from jobledger.core.rayjob.spec.spec import SubmissionMode, read_spec
+from jobledger.core.rayjob.spec.spec import SubmissionMode, submission_mode_of
 from jobledger.core.rayjob.validation.kubernetes_names import label_value_errors, subdomain_errors
 from jobledger.core.rayjob.validation.types import SHOWN_MAX
 from jobledger.core.values.documents import Manifest, child, items, text
@@ -47,7 +47,7 @@ def content_problems(spec: Manifest) -> Iterator[str]:
             f"{SPEC}spec.submissionMode is {mode[:SHOWN_MAX]!a}, which cannot be a label of the "
             "RayCluster; write K8sJobMode, HTTPMode, InteractiveMode or SidecarMode"
         )
-    yield from _submission_problems(spec, read_spec({"spec": spec}).submission_mode)
+    yield from _submission_problems(spec, submission_mode_of(spec))
 
 
 def _submission_problems(spec: Manifest, mode: SubmissionMode) -> Iterator[str]:
