@@ -1,7 +1,6 @@
 """Checks whether an object already shows a status, so that the write can be skipped."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.core.jobs.control.control_policy import forbids_start
@@ -14,24 +13,27 @@ PROGRESS = frozenset({"rayClusterStatus", "jobStatus", "rayJobInfo", "message"})
 """What may change again and again while a phase lasts; nobody acts on it."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Shown:
     """What a job shows, unpacked once for all that is asked about it."""
 
     kind: AnyKind
     job: CachedJob
+    _manifest: Manifest | None = None
 
-    @cached_property
+    @property
     def manifest(self) -> Manifest:
         """Return its object as the watch last told it whole."""
-        return self.job.manifest
+        if self._manifest is None:
+            self._manifest = self.job.manifest
+        return self._manifest
 
-    @cached_property
+    @property
     def is_newest(self) -> bool:
         """Return whether no later version of it is known."""
         return text(self.manifest, "metadata", "resourceVersion") == self.job.version
 
-    @cached_property
+    @property
     def own(self) -> Manifest:
         """Return the status, as far as it is the controller's."""
         return self.kind.status_format.own(child(self.manifest, "status"))

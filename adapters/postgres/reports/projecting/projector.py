@@ -46,6 +46,12 @@ TROUBLE_SECONDS = 5.0
 SHARE = 3
 """While it has to catch up it pauses so many times as long as it worked."""
 
+START_SECONDS_MAX, LOOK_SECONDS = 60.0, 0.25
+"""So long reports wait for a start that is not over, and so often they look whether it is.
+
+What lists jobs and takes them up then has the interpreter for itself.
+"""
+
 STILL_SECONDS = 60.0
 """After so long the lock is passed over, if whoever holds it does not carry the tables on."""
 
@@ -188,11 +194,13 @@ class ReportService:
         self._told = told
         self._stood = -1, 0.0
         """Where the checkpoint was last seen to move to, and when, in monotonic seconds."""
+        self._waits: Callable[[], bool] = lambda: False
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="reports", daemon=True)
 
-    def start(self) -> None:
-        """Start the thread."""
+    def start(self, waits: Callable[[], bool] = lambda: False) -> None:
+        """Start the thread; it does nothing while `waits` says so, for a minute at most."""
+        self._waits = waits
         self._thread.start()
 
     def stop(self, timeout_seconds: float = 10.0) -> None:
@@ -202,6 +210,9 @@ class ReportService:
             self._thread.join(timeout_seconds)
 
     def _run(self) -> None:
+        until = time.monotonic() + START_SECONDS_MAX
+        while self._waits() and time.monotonic() < until and not self._stopping.is_set():
+            self._stopping.wait(LOOK_SECONDS)
         while not self._stopping.is_set():
             try:
                 self._work()
