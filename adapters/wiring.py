@@ -81,7 +81,7 @@ class Service:
         self.http.start()
         self.controller.start()
         if self.reports is not None:
-            self.reports.start(waits=lambda: not self.controller.takeover.is_whole)
+            self.reports.start(is_starting=lambda: not self.controller.takeover.is_whole)
 
     def stop(self) -> None:
         """Stop everything in order."""

@@ -14,11 +14,11 @@
     │   ├── ObjectExists          409 AlreadyExists
     │   ├── ObjectChanged         409 Conflict: stale resourceVersion or UID
     │   ├── VersionExpired        410: list anew
-    │   ├── RequestForbidden      401, 403 (quota refusals included)
+    │   ├── RequestForbidden      403 (quota refusals included)
     │   ├── RequestInvalid        400, 415, 422: repeating it will not help
     │   ├── RequestThrottled      429, 503 with Retry-After, 504: later
     │   └── ClusterUnreachable    no answer, an unreadable answer, or 5xx
-    │       └── NoWayToCluster    no address or credentials to ask with: somebody has to change them
+    │       └── NoWayToCluster    401, no address, no trust: somebody has to change something
     └── RayApiError               the Ray job API
         ├── RayJobNotFound        404
         ├── RayJobRefused         the API answered that it will not
@@ -133,7 +133,7 @@ class VersionExpired(ClusterError):
 
 
 class RequestForbidden(ClusterError):
-    """The caller may not do this: no credentials, no permission, or a quota refuses."""
+    """The caller may not do this: no permission, or a quota refuses."""
 
 
 class RequestInvalid(ClusterError):
@@ -153,7 +153,10 @@ class ClusterUnreachable(ClusterError):
 
 
 class NoWayToCluster(ClusterUnreachable):
-    """There is no address or no usable credentials to ask with: nothing was sent."""
+    """No address, no credentials that the API server takes, or no trust in it: change them.
+
+    It says nothing of the object that was asked for.
+    """
 
 
 class RayApiError(JobledgerError):

@@ -2,8 +2,8 @@
 
 In this order, as controller-runtime looks for it: an address given outright, a kubeconfig given
 outright, `$KUBECONFIG`, the service account of the pod we run in, `~/.kube/config`. Bearer tokens,
-token files, client certificates, exec plug-ins, `proxy-url` and TLS names are the official
-client's business; in-cluster tokens are read anew every minute by it.
+client certificates, `proxy-url` and TLS names are the official client's business; what is renewed,
+token files and exec plug-ins, is that of `credentials` and `exec_plugin`.
 
 The standard variables `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` count, and as in Go
 (so as with kubectl) they never lead away from the loopback.
@@ -13,15 +13,25 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 import urllib3
 from kubernetes.client import ApiClient, Configuration
-from kubernetes.config import ConfigException, load_kube_config
+from kubernetes.config import ConfigException
+from kubernetes.config.exec_provider import ExecProvider
 from kubernetes.config.incluster_config import InClusterConfigLoader
+from kubernetes.config.kube_config import ConfigNode, KubeConfigLoader, KubeConfigMerger
 from yaml import YAMLError
 
+from jobledger.adapters.kube.credentials import (
+    Credentials,
+    LastingCredentials,
+    TokenFile,
+    check_token,
+)
+from jobledger.adapters.kube.exec_plugin import LIMIT_SECONDS, ExecPlugin
 from jobledger.adapters.kube.transport import (
     CONNECT_TIMEOUT_SECONDS,
     CREDENTIALS_SECONDS,
@@ -61,6 +71,8 @@ class ConnectionSettings:
     read_timeout_seconds: float = READ_TIMEOUT_SECONDS
     credentials_seconds: float = CREDENTIALS_SECONDS
     """How long a token is used before its file or plug-in is asked again."""
+    plugin_seconds: float = LIMIT_SECONDS
+    """How long a plug-in of the kubeconfig may take."""
     user_agent: str = "jobledger"
 
 
@@ -69,7 +81,7 @@ def connect(settings: ConnectionSettings, environment: Mapping[str, str] = os.en
 
     Raises `NoWayToCluster` if no address or no usable credentials are found.
     """
-    configuration = configure(settings, environment)
+    configuration, credentials = _configured(settings, environment)
     if not configuration.verify_ssl:
         # Whoever wrote insecure-skip-tls-verify knows it; a warning per connection helps nobody.
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
@@ -80,6 +92,7 @@ def connect(settings: ConnectionSettings, environment: Mapping[str, str] = os.en
         connect_timeout_seconds=settings.connect_timeout_seconds,
         read_timeout_seconds=settings.read_timeout_seconds,
         credentials_seconds=settings.credentials_seconds,
+        credentials=credentials,
     )
 
 
@@ -87,13 +100,24 @@ def configure(
     settings: ConnectionSettings, environment: Mapping[str, str] = os.environ
 ) -> Configuration:
     """Return the client's configuration for the API server; raises as `connect`."""
+    return _configured(settings, environment)[0]
+
+
+def _configured(
+    settings: ConnectionSettings, environment: Mapping[str, str]
+) -> tuple[Configuration, Credentials]:
     configuration = Configuration()
     configuration.retries = False  # else urllib3 sends GET, PUT and DELETE up to four times
     configuration.connection_pool_maxsize = settings.connections
     # A watch that an idle load balancer forgot is found out by the kernel, too.
     configuration.keep_alive = True
     try:
-        _address(configuration, settings, environment)
+        credentials = _address(configuration, settings, environment)
+        credentials.renew(configuration)
+        check_token(configuration)
+        _check_address(configuration.host, "the API server's address")
+        if configuration.proxy:
+            _check_address(configuration.proxy, "the proxy's address")
     except (ConfigException, OSError, ValueError, YAMLError) as failure:
         problem = " ".join(str(failure).split())
         raise NoWayToCluster(f"no way to an API server: {problem}") from failure
@@ -101,7 +125,15 @@ def configure(
         # What the client stumbles on in a kubeconfig that is YAML and no kubeconfig.
         raise NoWayToCluster("no way to an API server: the kubeconfig is not one") from failure
     configuration.no_proxy = _exempt_from_proxy(configuration)
-    return configuration
+    return configuration, credentials
+
+
+def _check_address(address: str, whose: str) -> None:
+    """Raise `ValueError` for what nothing can be sent to; a proxy's may hold a password."""
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        message = f"{whose} must look like https://host:port"
+        raise ValueError(message)
 
 
 def _exempt_from_proxy(configuration: Configuration) -> str:
@@ -115,25 +147,57 @@ def _exempt_from_proxy(configuration: Configuration) -> str:
 
 def _address(
     configuration: Configuration, settings: ConnectionSettings, environment: Mapping[str, str]
-) -> None:
-    """Fill in host, credentials and TLS from the first source there is."""
+) -> Credentials:
+    """Fill in host and TLS from the first source there is; return its credentials."""
     account = settings.service_account
     kubeconfig = settings.kubeconfig or environment.get("KUBECONFIG", "")
     if settings.host:
         _outright(configuration, settings)
-    elif not kubeconfig and (account / "token").is_file():
+        return LastingCredentials()
+    if not kubeconfig and (account / "token").is_file():
         loader = InClusterConfigLoader(  # type: ignore[no-untyped-call]  # none in the client
             token_filename=str(account / "token"),
             cert_filename=str(account / "ca.crt"),
             environ=environment,
+            try_refresh_token=False,
         )
         loader.load_and_set(configuration)  # type: ignore[no-untyped-call]  # none in the client
-    else:
-        load_kube_config(  # type: ignore[no-untyped-call]  # none in the client
-            config_file=kubeconfig or DEFAULT_KUBECONFIG,
-            context=settings.context or None,
-            client_configuration=configuration,
-        )
+        return TokenFile(account / "token")
+    return _from_kubeconfig(configuration, kubeconfig or DEFAULT_KUBECONFIG, settings)
+
+
+def _from_kubeconfig(
+    configuration: Configuration, files: str, settings: ConnectionSettings
+) -> Credentials:
+    """Fill in what a kubeconfig says, but for the credentials that are renewed."""
+    merged = KubeConfigMerger(files).config  # type: ignore[no-untyped-call]  # none in the client
+    if merged is None:
+        raise ConfigException(f"there is no kubeconfig {files}")
+    loader = KubeConfigLoader(merged, settings.context or None)  # type: ignore[no-untyped-call]
+    credentials = _renewed(merged, loader, settings)
+    loader.load_and_set(configuration)  # type: ignore[no-untyped-call]  # none in the client
+    return credentials
+
+
+def _renewed(merged: Any, loader: Any, settings: ConnectionSettings) -> Credentials:  # noqa: ANN401  # no types in the client
+    """Return the credentials of the user that are renewed, and take them out of the kubeconfig."""
+    context = loader.current_context["context"]
+    found = (
+        merged["users"].get_with_name(context.get("user"), safe=True) if "users" in merged else None
+    )
+    if found is None or not isinstance(user := found.value.get("user"), dict):
+        return LastingCredentials()
+    folder = Path(found.path).absolute().parent
+    if path := user.pop("tokenFile", None):
+        user.pop("token", None)  # as in client-go the file counts
+        user.pop("exec", None)
+        return TokenFile(folder / path)
+    if not user.get("token") and isinstance(plugin := user.pop("exec", None), dict):
+        cluster = merged["clusters"].get_with_name(context["cluster"])["cluster"]
+        node = ConfigNode("exec", plugin, found.path)  # type: ignore[no-untyped-call]
+        provider = ExecProvider(node, str(folder), cluster)  # type: ignore[no-untyped-call]
+        return ExecPlugin(provider, settings.plugin_seconds)
+    return LastingCredentials()
 
 
 def _outright(configuration: Configuration, settings: ConnectionSettings) -> None:

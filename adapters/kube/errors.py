@@ -5,11 +5,13 @@ anything, secrets included, so it is dropped. Of a failed connection the operati
 for it is quoted, never an address (a proxy's may hold a password).
 """
 
+import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 import msgspec
+from kubernetes.config import ConfigException
 
 from jobledger.core import errors
 from jobledger.core.values.documents import Manifest
@@ -19,6 +21,34 @@ MAX_MESSAGE = 800
 
 MAX_RETRY_AFTER_SECONDS = 300.0
 """No server may silence us for longer than this."""
+
+_RENEW = (
+    "the API server does not take our credentials: renew the token, or the client certificate, of "
+    "the kubeconfig or service account"
+)
+
+_TLS_REMEDIES = {
+    "certificate has expired": "its certificate has expired; renew it",
+    "not yet valid": "its certificate is not valid yet; look at the clocks",
+    "Hostname mismatch|IP address mismatch": (
+        "its certificate is another host's; correct the server in the kubeconfig, or the "
+        "certificate"
+    ),
+    "CERTIFICATE_VERIFY_FAILED": (
+        "nothing in the certificate authority of the kubeconfig vouches for its certificate; "
+        "correct certificate-authority"
+    ),
+    "NO_CERTIFICATE_OR_CRL_FOUND|KEY_VALUES_MISMATCH|PEM lib|NO_START_LINE": (
+        "a certificate or key that the kubeconfig names cannot be used"
+    ),
+    "ALERT_(UNKNOWN_CA|.*CERTIFICATE)|CERTIFICATE_REQUIRED": (
+        "it refuses our client certificate; renew it"
+    ),
+    "WRONG_VERSION_NUMBER|HTTP_REQUEST": (
+        "it speaks no TLS; correct the server, or the proxy, in the kubeconfig"
+    ),
+}
+"""What OpenSSL says of a connection, and what somebody has to do about it."""
 
 _NOT_SERVED = b"404 page not found"
 """What the API server itself writes, as plain text, for a group or kind it does not serve."""
@@ -102,6 +132,11 @@ def event_error(what: str, reported: Manifest) -> errors.ClusterError:
 
 def transport_error(what: str, failure: BaseException) -> errors.ClusterUnreachable:
     """Return the error for a request that got no (complete) answer."""
+    if isinstance(failure, ConfigException):
+        return errors.NoWayToCluster(_cut(f"{what}: {failure}"))
+    remedy = _remedy(failure)
+    if remedy:
+        return errors.NoWayToCluster(_cut(f"{what}: {remedy} ({_word_for(failure)})"))
     return errors.ClusterUnreachable(_cut(f"{what}: no answer: {_word_for(failure)}"))
 
 
@@ -139,7 +174,10 @@ def _by_code(code: int, sentence: str, retry_after: float | None) -> errors.Clus
             return errors.ObjectChanged(sentence)
         case HTTPStatus.GONE:
             return errors.VersionExpired(sentence)
-        case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
+        case HTTPStatus.UNAUTHORIZED:
+            # Says nothing about what was asked for, so that nothing may follow from it for a job.
+            return errors.NoWayToCluster(_cut(f"{sentence}; {_RENEW}"))
+        case HTTPStatus.FORBIDDEN:
             return errors.RequestForbidden(sentence)
         case _ if code in _THROTTLED:
             return errors.RequestThrottled(sentence, retry_after)
@@ -182,6 +220,15 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     except (ValueError, TypeError):
         return None
     return min(max(until.total_seconds(), 0.0), MAX_RETRY_AFTER_SECONDS)
+
+
+def _remedy(failure: BaseException) -> str:
+    """Return what is to be put right about TLS, or nothing where it may go by."""
+    said = _word_for(failure)
+    if "SSL" not in said:
+        return ""
+    found = (told for sign, told in _TLS_REMEDIES.items() if re.search(sign, said))
+    return next(found, "")
 
 
 def _word_for(failure: BaseException) -> str:

@@ -20,6 +20,7 @@ from kubernetes.client import ApiClient
 from kubernetes.config import ConfigException
 
 from jobledger.adapters.http_client.exchange import Reader, exchange, head_of, open_within
+from jobledger.adapters.kube.credentials import Credentials, LastingCredentials
 from jobledger.adapters.kube.errors import answer_error, transport_error
 from jobledger.core.errors import ClusterError, ClusterUnreachable
 from jobledger.core.values.documents import Json, Manifest
@@ -71,8 +72,10 @@ class Transport:
         connect_timeout_seconds: float = CONNECT_TIMEOUT_SECONDS,
         read_timeout_seconds: float = READ_TIMEOUT_SECONDS,
         credentials_seconds: float = CREDENTIALS_SECONDS,
+        credentials: Credentials | None = None,
     ) -> None:
         self._api = api
+        self._source = credentials or LastingCredentials()
         self._credentials_seconds = credentials_seconds
         self._credentials = threading.Lock()
         self._headers: dict[str, str] = {}
@@ -123,7 +126,10 @@ class Transport:
         Credentials that were refused are asked for again.
         """
         if status == HTTPStatus.UNAUTHORIZED:
-            self._headers_until = 0.0
+            with self._credentials:
+                self._source.refused()
+                self._headers_until = 0.0
+            return answer_error(self._whereto(request), status, headers, body)
         return answer_error(request.what, status, headers, body)
 
     def _bytes_of(self, request: Request, prefix: str) -> bytes:
@@ -204,6 +210,7 @@ class Transport:
         with self._credentials:
             asked = time.monotonic()
             if asked >= self._headers_until:
+                self._source.renew(self._api.configuration)
                 _, _, headers, _, _ = self._api.param_serialize(
                     "GET", "/", header_params={}, auth_settings=["BearerToken"]
                 )

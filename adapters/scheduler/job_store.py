@@ -21,6 +21,7 @@ from apscheduler.triggers.date import DateTrigger
 
 from jobledger.adapters.scheduler.handed_out import Account, HandedOut
 from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.errors import LedgerError
 from jobledger.core.jobs.rows import DecisionRow
 from jobledger.core.ports.clock import Clock
@@ -60,6 +61,7 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
         self._clock = clock
         self._shards = shards
         self._carry_out = carry_out
+        self._not_read = Repeated(log, "decisions_not_read", clock.monotonic)
         self._lock = threading.Lock()
         self._handed_out = HandedOut()
         self._armed_at: Instant | None = None
@@ -87,11 +89,12 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
         try:
             look = self._look(now_here, room, account)
         except LedgerError as error:
-            log.warning("decisions_not_read", error=str(error))
+            self._not_read.warn(error)
             return []
         except Exception:  # whatever it was: the engine goes on, and looks again
             log.exception("decisions_not_read")
             return []
+        self._not_read.over()
         self._handed_out.add([row.decision_id for row in look.due], self._looked)
         with self._lock:
             if len(look.due) < room:
@@ -108,7 +111,7 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
         try:
             return engine_now + self._pause()
         except LedgerError as error:
-            log.warning("decisions_not_read", error=str(error))
+            self._not_read.warn(error)
         except Exception:  # it would end the engine's thread
             log.exception("decisions_not_read")
         return engine_now + ERROR_PAUSE
@@ -181,7 +184,7 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
         try:
             rows = self._pending.pending(self._shards(), IN_FLIGHT_MAX)
         except LedgerError as error:
-            log.warning("decisions_not_read", error=str(error))
+            self._not_read.warn(error)
             return []
         except Exception:  # whoever only lists must not be hurt
             log.exception("decisions_not_read")

@@ -31,6 +31,7 @@ from jobledger.adapters.service.work.questions import Questions
 from jobledger.adapters.service.work.slots import Slot, Slots
 from jobledger.adapters.service.work.workers import Workers
 from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.errors import LedgerError
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.kinds import kind_of
@@ -90,6 +91,7 @@ class Controller:
         )
         self._starting = threading.Lock()
         self._succeeded = False
+        self._unavailable = Repeated(log, "ledger_unavailable", parts.clock.monotonic)
         self._troubles: dict[str, str] = {}
         """What could not be read from the ledger outside of a turn -> why; only while it cannot."""
         leases, workers, wake = parts.leases, parts.workers, parts.alarms.wake
@@ -224,7 +226,8 @@ class Controller:
         except LedgerError as error:
             self._wait_for_ledger(what, error, 0.5)
         else:
-            self._troubles.pop(what, None)
+            if self._troubles.pop(what, None):
+                self._unavailable.over()
 
     def _succeed(self) -> bool:
         """Take over from an earlier run of this replica; nothing is read or decided before."""
@@ -242,7 +245,7 @@ class Controller:
     def _wait_for_ledger(self, what: str, error: LedgerError, seconds: float) -> bool:
         """Wait, whatever the error: somebody may put it right. Return whether to stop."""
         self._troubles[what] = str(error)
-        log.warning("ledger_unavailable", needed=what, error=str(error))
+        self._unavailable.warn(error, needed=what)
         return self._stopping.wait(seconds)
 
     def _repair_drift(self) -> None:

@@ -4,6 +4,7 @@ import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
@@ -12,7 +13,10 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
+from jobledger.adapters.postgres.log.replicas import PostgresReplicas
 from jobledger.adapters.postgres.schema.version import downgrade
+from jobledger.core.errors import LedgerMisconfigured
 from tests.support.postgres import plain_url
 from tests.support.processes import Finished, Terminal
 
@@ -134,6 +138,30 @@ def test_an_old_schema(terminal: Terminal, ledger_url: str) -> None:
     status = all_of(terminal, ledger_url, {"status": ("db", "status")})["status"]
     assert status.code == 0
     assert "PENDING" in status.out
+
+
+def test_no_schema_goes_back_under_a_service(terminal: Terminal, ledger_url: str) -> None:
+    with psycopg.connect(plain_url(ledger_url), autocommit=True) as connection:
+        connection.execute("SELECT beat_v1('r1/a', 'default', interval '1 hour', true)")
+    back = {word: ("db", "downgrade", word, "--yes") for word in ("base", "0107")}
+    said = "a service works on this ledger: r1/a; nothing was changed; stop it first"
+    assert_all_tell(terminal, ledger_url, said, commands=back)
+    with psycopg.connect(plain_url(ledger_url), autocommit=True) as connection:
+        connection.execute("SELECT leave_v1('r1/a')")
+    ended = all_of(terminal, ledger_url, {word: back[word] for word in ("0107", "base")})
+    assert [one.code for one in ended.values()] == [0, 0], ended
+
+
+def test_what_an_old_schema_forbids_is_no_missing_grant(ledger_url: str) -> None:
+    downgrade(ledger_url, "0105")
+    engine = open_engine(ledger_url, EngineOptions(role=APP_ROLE))
+    try:
+        with pytest.raises(
+            LedgerMisconfigured, match="the schema is an old one: run `jobledger db"
+        ):
+            PostgresReplicas(engine, "default").beat("r", timedelta(seconds=9), hears=True)
+    finally:
+        engine.dispose()
 
 
 def test_a_newer_schema(terminal: Terminal, ledger_url: str) -> None:

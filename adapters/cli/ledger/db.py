@@ -77,10 +77,21 @@ def downgrade(
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
 ) -> None:
-    """Take the schema back; going back to base removes the ledger and all it holds."""
+    """Take the schema back; going back to base removes the ledger and all it holds.
+
+    Refused while a service works on it: it would stand still, or lose its memory.
+    """
     if not yes:
         typer.confirm(f"Take the ledger back to {revision}?", abort=True)
     with database(settings_from(database_url, data_dir)) as address:
+        with user_engine(address) as engine:
+            alive = PostgresReplicas(engine).alive()
+        if alive:
+            fail(
+                f"a service works on this ledger: {', '.join(alive)}; nothing was changed; stop it "
+                "first (one that was killed is gone once its lease has ended)",
+                ExitCode.MISCONFIGURED,
+            )
         try:
             schema_version.downgrade(address, revision)
         except schema_version.NoSuchRevision as error:

@@ -45,7 +45,19 @@ _REFUSED_STATES = {
 _CONNECTION_TEXTS = {
     "password authentication failed|no password supplied": _REFUSED_STATES["28P01"],
     "database .* does not exist": _REFUSED_STATES["3D000"],
-    "role .* does not exist|no pg_hba|authentication failed|not permitted to log": _REFUSED_STATES[
+    "SSL error: .*(protocol version|unsupported protocol|no protocols available)": (
+        "it and this program share no version of TLS; correct ssl_min_protocol_version and "
+        "ssl_max_protocol_version"
+    ),
+    "requires a valid client certificate": (
+        "it wants a client certificate, and none was sent; name files that are there as sslcert "
+        "and sslkey in DATABASE_URL"
+    ),
+    "alert (unknown ca|(bad |no )?certificate)|certificate authentication failed": (
+        "it refuses the client certificate; renew the one that sslcert in DATABASE_URL names, or "
+        "correct ssl_ca_file or pg_hba.conf there"
+    ),
+    "role .* does not exist|pg_hba|authentication failed|not permitted to log": _REFUSED_STATES[
         "28000"
     ],
     "Name or service not known|could not translate host name|No address associated": (
@@ -58,13 +70,15 @@ _CONNECTION_TEXTS = {
         "its certificate is another host's; correct DATABASE_URL, or the certificate"
     ),
     "certificate verify failed|certificate has expired": (
-        "its certificate has expired, or nothing in sslrootcert vouches for it"
+        "its certificate has expired, or nothing in sslrootcert vouches for it; renew it, or "
+        "correct sslrootcert"
     ),
     "does not support SSL": "it speaks no TLS; turn `ssl` on there, or correct sslmode",
     "(certificate|private key) file": (
         "a file of sslrootcert, sslcert or sslkey cannot be used; correct DATABASE_URL"
     ),
-    "invalid (connection option|URI|port|integer|sslmode|channel_binding)": (
+    "GSSAPI encryption required": "there are no credentials of GSSAPI; correct gssencmode",
+    'invalid (connection option|URI|port|integer|SSL protocol|"?\\w+"? value)|weak sslmode': (
         "DATABASE_URL cannot be used as it is"
     ),
 }
@@ -131,8 +145,10 @@ def _what_to_grant(text: str) -> str:
     if re.search("must be owner|permission denied for (schema|database)", text):
         return "Run it as the owner of the tables, the user of `jobledger db upgrade`."
     return (
-        "An administrator must run: GRANT jobledger_app TO <the user of DATABASE_URL>; "
-        "(jobledger_report is enough for `jobledger report` and the views)"
+        "If `jobledger db status` tells of pending migrations, the schema is an old one: run "
+        "`jobledger db upgrade`. Else an administrator must run: "
+        "GRANT jobledger_app TO <the user of DATABASE_URL>; (jobledger_report is enough for "
+        "`jobledger report` and the views)"
     )
 
 

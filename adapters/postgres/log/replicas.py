@@ -19,6 +19,10 @@ _CURRENT = text("""
     FROM replica r WHERE r.until >= clock_timestamp() AND r.cluster = :cluster
     ORDER BY r.owner COLLATE "C"
 """)
+_IS_KNOWN = text("SELECT to_regclass('replica') IS NOT NULL AS known")
+_ALIVE = text("""
+    SELECT owner FROM replica WHERE until >= clock_timestamp() ORDER BY owner COLLATE "C"
+""")
 _HOLDERS = text("""
     SELECT coalesce(max(r.cluster), max(c.cluster), '') AS cluster,
            owner, bool_or(r.until >= clock_timestamp()) AS is_there,
@@ -75,6 +79,12 @@ class PostgresReplicas:
         """See `core.ports.replicas.Replicas.current`."""
         rows = self._rows(_CURRENT.bindparams(cluster=self._cluster))
         return [Replica(**row) for row in rows]
+
+    def alive(self) -> Sequence[str]:
+        """Return who works on the ledger now, for any cluster; nobody does on a schema without."""
+        if not self._rows(_IS_KNOWN)[0]["known"]:
+            return []
+        return [row["owner"] for row in self._rows(_ALIVE)]
 
     def holders(self) -> Sequence[Holder]:
         """Return who holds which shards, and replicas that hold none, of every cluster; by name."""

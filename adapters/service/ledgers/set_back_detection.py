@@ -8,6 +8,7 @@ from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.set_back import set_back
 from jobledger.adapters.service.work.slots import Slot
 from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.errors import LedgerError
 from jobledger.core.kinds import JobObservation
 from jobledger.core.values.ids import SHARDS, StreamId
@@ -28,16 +29,19 @@ class SetBackDetection:
         self._turn, self._leases, self._handover = turn, leases, handover
         context = handover.context
         self._slots, self._inbox, self._clock = context.slots, context.inbox, context.clock
+        self._not_known = Repeated(log, "footing_not_known", self._clock.monotonic)
         self._noticed = threading.Event()
         self._known: dict[StreamId, int] = {}
 
     def look(self) -> None:
         """Ask whether the log still has what it had. A ledger that fails is asked the next time."""
         try:
-            if not self._turn.footing.is_lost():
-                return
+            is_lost = self._turn.footing.is_lost()
         except LedgerError as error:
-            log.warning("footing_not_known", error=str(error))
+            self._not_known.warn(error)
+            return
+        self._not_known.over()
+        if not is_lost:
             return
         self._leases.take_up({})  # nothing is done for any job until it was read anew
         self._noticed.set()

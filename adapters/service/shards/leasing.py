@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from jobledger.adapters.service.shards.sharing import Share
 from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.errors import LedgerError
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.leases import Lease, Leases
@@ -52,6 +53,7 @@ class LeaseKeeper:
         self._trusted_until = 0.0
         self.allows: Callable[[], bool] = lambda: True
         """Tells whether this run may control jobs; while another ledger does, it holds nothing."""
+        self._not_renewed = Repeated(log, "leases_not_renewed", clock.monotonic)
         self.trouble = ""
         """Why the leases could not be renewed at the last try; empty if they were."""
 
@@ -79,9 +81,10 @@ class LeaseKeeper:
                 held = self._leases.acquire(self._owner, timedelta(seconds=self.seconds), aim)
             except LedgerError as error:  # whatever it is: somebody may put it right
                 self.trouble = str(error)
-                log.warning("leases_not_renewed", error=self.trouble)
+                self._not_renewed.warn(error)
                 return
             self.trouble = ""
+            self._not_renewed.over()
             with self._lock:
                 self._leaving = surplus(held, aim, self._leaving)
                 self._held = dict(held)

@@ -26,7 +26,7 @@ def failure_of(answer: Answer) -> errors.ClusterError:
         (refusal(409, "Conflict"), errors.ObjectChanged),
         (refusal(404, "NotFound"), errors.ObjectNotFound),
         (refusal(410, "Gone"), errors.VersionExpired),
-        (refusal(401, "Unauthorized"), errors.RequestForbidden),
+        (refusal(401, "Unauthorized"), errors.NoWayToCluster),
         (refusal(403, "Forbidden", "exceeded quota"), errors.RequestForbidden),
         (refusal(400, "BadRequest"), errors.RequestInvalid),
         (refusal(413, "RequestEntityTooLarge"), errors.RequestInvalid),

@@ -129,6 +129,16 @@ def test_what_answers_is_not_postgres(web_server: int) -> None:
             "its certificate is another host's",
         ),
         ("SSL error: certificate verify failed", "its certificate has expired, or nothing in"),
+        ("FATAL: connection requires a valid client certificate", "it wants a client certificate"),
+        ("SSL error: tlsv1 alert unknown ca", "it refuses the client certificate"),
+        ("SSL error: ssl/tls alert certificate expired", "it refuses the client certificate"),
+        ("SSL error: unsupported protocol version", "it and this program share no version of TLS"),
+        (
+            'FATAL: pg_hba.conf rejects connection for host "127.0.0.1", no encryption',
+            "Postgres refuses this user; correct DATABASE_URL or pg_hba.conf",
+        ),
+        ('weak sslmode "verify-ca" may not be used with sslrootcert=system', "DATABASE_URL cannot"),
+        ('invalid "ssl_min_protocol_version" value: "TLSv1.4"', "DATABASE_URL cannot be used"),
         ("server does not support SSL, but SSL was required", "it speaks no TLS"),
         (
             'root certificate file "/nonexistent" does not exist Either provide the file, or',

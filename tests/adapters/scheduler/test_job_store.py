@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from jobledger.adapters.scheduler.handed_out import HANDED_OUT_SECONDS_MAX
 from jobledger.adapters.scheduler.job_store import (
@@ -203,6 +204,22 @@ def test_errors_are_waited_out_and_nothing_is_lost(error: Exception) -> None:
     assert desk.store.lookup_job("x") is None
     desk.table.breaks = None
     assert desk.due() == ["a"]
+
+
+def test_a_ledger_that_fails_on_and_on_is_told_once_a_minute() -> None:
+    desk = Desk(a_decision("a", 0))
+    desk.table.breaks = LedgerUnavailable("down")
+    with capture_logs() as told:
+        for _ in range(125):
+            assert desk.due_at_a_look() == []
+            desk.store.get_next_run_time()
+            desk.clock.advance(1)
+        desk.table.breaks = None
+        assert desk.due_at_a_look() == ["a"]
+        desk.table.breaks = LedgerUnavailable("down")
+        desk.due_at_a_look()
+    assert [line["event"] for line in told] == ["decisions_not_read"] * 4
+    assert [line.get("times_untold", 0) for line in told] == [0, 119, 119, 0]
 
 
 def test_pending_decisions_are_listed_as_jobs_by_their_ids() -> None:

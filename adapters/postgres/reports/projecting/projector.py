@@ -25,6 +25,7 @@ from jobledger.adapters.postgres.reports.projecting.rows import (
 from jobledger.adapters.postgres.schema.stored_events import EVENTS, stored_events
 from jobledger.adapters.postgres.schema.tables import event
 from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.catalogue import read_event
 from jobledger.core.errors import BrokenChain, LedgerError
 from jobledger.core.log.envelope import StoredEvent
@@ -194,13 +195,14 @@ class ReportService:
         self._told = told
         self._stood = -1, 0.0
         """Where the checkpoint was last seen to move to, and when, in monotonic seconds."""
-        self._waits: Callable[[], bool] = lambda: False
+        self._is_starting: Callable[[], bool] = lambda: False
+        self._waits = Repeated(log, "reports wait", time.monotonic)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="reports", daemon=True)
 
-    def start(self, waits: Callable[[], bool] = lambda: False) -> None:
-        """Start the thread; it does nothing while `waits` says so, for a minute at most."""
-        self._waits = waits
+    def start(self, is_starting: Callable[[], bool] = lambda: False) -> None:
+        """Start the thread; while the service still starts it waits, for a minute at most."""
+        self._is_starting = is_starting
         self._thread.start()
 
     def stop(self, timeout_seconds: float = 10.0) -> None:
@@ -211,13 +213,13 @@ class ReportService:
 
     def _run(self) -> None:
         until = time.monotonic() + START_SECONDS_MAX
-        while self._waits() and time.monotonic() < until and not self._stopping.is_set():
+        while self._is_starting() and time.monotonic() < until and not self._stopping.is_set():
             self._stopping.wait(LOOK_SECONDS)
         while not self._stopping.is_set():
             try:
                 self._work()
             except LedgerError as error:
-                log.warning("reports wait", error=str(error))
+                self._waits.warn(error)
             except Exception:
                 log.exception("the projector of reports met an error; it goes on")
             self._stopping.wait(TROUBLE_SECONDS)
