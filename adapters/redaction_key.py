@@ -44,9 +44,17 @@ def _read_or_make(path: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise LedgerMisconfigured(_no_key(path, "it is no file")) from None
         return _checked(path, bytes.fromhex(path.read_text().strip()))
-    with os.fdopen(descriptor, "w") as file:
-        file.write(secrets.token_hex(KEY_BYTES))
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_hex(KEY_BYTES))
+            file.flush()
+            os.fsync(descriptor)
+    except BaseException:
+        path.unlink()  # an empty file would be refused for ever
+        raise
     return bytes.fromhex(path.read_text().strip())
 
 

@@ -1,5 +1,7 @@
 """A redaction key that keeps no secret is refused with a sentence."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -32,3 +34,22 @@ def test_a_key_is_made_once_and_is_the_same_afterwards(tmp_path: Path) -> None:
     made = redaction_key(settings(tmp_path / "new"))
     assert len(made) == KEY_BYTES
     assert redaction_key(settings(tmp_path / "new")) == made
+
+
+def test_a_full_disk_leaves_no_empty_key_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "fsync", full)
+        with pytest.raises(LedgerMisconfigured, match=r"cannot be used .No space left on device"):
+            redaction_key(settings(tmp_path))
+    assert len(redaction_key(settings(tmp_path))) == KEY_BYTES
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / FILE_NAME)
+    with pytest.raises(LedgerMisconfigured, match="it is no file"):
+        redaction_key(settings(tmp_path))

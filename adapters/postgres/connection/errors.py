@@ -159,6 +159,8 @@ def _without_state(error: psycopg.Error, text: str, where: str) -> LedgerError:
         for pattern, meaning in _CONNECTION_TEXTS.items():
             if re.search(pattern, whole, re.IGNORECASE):
                 return LedgerMisconfigured(f"{where}: {meaning} ({text})")
+    if isinstance(error, psycopg.DataError):  # the driver sends no such text, a NUL say
+        return BrokenChain(where, f"a text cannot be stored in Postgres: {text}")
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return LedgerUnavailable(f"{where} cannot be reached: {text}")
     if isinstance(error, psycopg.ProgrammingError):

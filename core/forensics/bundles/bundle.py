@@ -152,6 +152,8 @@ class _Reading:
         if self._head is None:
             self._head = child(part)
         else:
+            if kind not in takers:
+                raise ValueError("this is no part of a bundle")
             takers[kind](part)
         self._hashed.update(line.encode())
 

@@ -12,7 +12,7 @@ from jobledger.adapters.postgres.connection.engine import open_engine, parse_url
 from jobledger.adapters.postgres.connection.errors import ledger_error
 from jobledger.adapters.postgres.log.event_store import PostgresEventStore
 from jobledger.adapters.postgres.schema.version import status
-from jobledger.core.errors import LedgerError, LedgerMisconfigured, LedgerUnavailable
+from jobledger.core.errors import BrokenChain, LedgerError, LedgerMisconfigured, LedgerUnavailable
 from tests.support.records import NOON
 
 SECRET = "s3cret"
@@ -163,6 +163,13 @@ def test_a_connection_that_broke_off_in_its_handshake_may_come_about_later() -> 
     text = "connection failed: SSL connection has been closed unexpectedly"
     error = ledger_error(psycopg.OperationalError(text), parse_url("postgresql://u@h/x"))
     assert isinstance(error, LedgerUnavailable)
+
+
+def test_a_text_that_the_driver_does_not_send_is_no_trouble_of_the_server() -> None:
+    refused = psycopg.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")
+    error = ledger_error(refused, parse_url("postgresql://u@h/x"))
+    assert isinstance(error, BrokenChain)
+    assert "a text cannot be stored in Postgres" in str(error)
 
 
 def test_an_option_that_libpq_does_not_know() -> None:

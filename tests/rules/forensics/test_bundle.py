@@ -166,3 +166,10 @@ def test_a_change_with_a_corrected_end_is_found_by_the_chain(bundle: Bundle) -> 
 def test_what_is_no_bundle_is_told(text: str) -> None:
     with pytest.raises(BrokenChain):
         read(text.splitlines(keepends=True))
+
+
+@pytest.mark.parametrize("line", ["[]\n", "5\n", '"event"\n', '{"another": 1}\n'])
+def test_a_line_that_is_no_part_of_a_bundle_is_called_so(bundle: Bundle, line: str) -> None:
+    told = list(lines(bundle))
+    with pytest.raises(BrokenChain, match="line 2 of the bundle: this is no part of a bundle"):
+        read([told[0], line, *told[1:]])
