@@ -9,7 +9,7 @@ import pytest
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.kube.transport import Request, encode
-from jobledger.core.errors import RequestForbidden
+from jobledger.core.errors import NoWayToCluster
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.values.documents import Json
 from tests.adapters.kube.samples import rayjob
@@ -40,7 +40,7 @@ def test_credentials_that_were_refused_are_asked_for_again() -> None:
             ConnectionSettings(host=server.url, token="old", credentials_seconds=3600), {}
         )
         cluster = KubernetesCluster(transport)
-        with pytest.raises(RequestForbidden):
+        with pytest.raises(NoWayToCluster):
             cluster.get(RAYJOBS, "team", "a")
         transport._api.configuration.api_key["BearerToken"] = "Bearer new"  # noqa: SLF001 as a plug-in does
         cluster.get(RAYJOBS, "team", "a")
