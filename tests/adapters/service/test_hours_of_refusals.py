@@ -44,14 +44,14 @@ RAY_REQUESTS_PER_HOUR_MAX = 2 * 3600 // 3
 """Of one job: a running one is asked about every 3 s, as upstream does; a look or a try is more."""
 
 OF_THE_API_SERVER: dict[str, Exception] = {
-    "401 or 403": RequestForbidden("403: not allowed"),
+    "403": RequestForbidden("403: not allowed"),
     "404": ObjectNotFound("404: the namespace is being deleted"),
     "409, changed": ObjectChanged("409: modified"),
     "409, exists": ObjectExists("409: exists"),
     "413 or 422": RequestInvalid("422: spec.x: is wrong"),
     "429": RequestThrottled("429: later", 1.0),
     "429, at once": RequestThrottled("429: later", 0.0),
-    "500 or no answer": ClusterUnreachable("no answer: Connection refused"),
+    "401, 500 or no answer": ClusterUnreachable("no answer: Connection refused"),
     "a bug": ValueError("nobody foresaw this"),
 }
 OF_RAY: dict[str, Exception] = {
