@@ -137,7 +137,7 @@ def _list(node: Sequence[Json], visitor: Visitor, depth: int, program: Json = No
         program: The command that the list holds arguments of.
     """
     result: list[Json] = []
-    before: Json = None
+    before: Json = program[-1] if isinstance(program, list) and program else None
     passwords = _passwords(program, node)
     for index, item in enumerate(node):
         if isinstance(item, str) and isinstance(before, str) and _is_value_of(before, item):

@@ -110,6 +110,10 @@ PLACES = (
         document=container(command=["redis-cli"], args=["-a", SECRET]),
     ),
     Place(
+        rule="an option that ends the command has its value in the first argument",
+        document=container(command=["train", "--token"], args=[SECRET, "--verbose"]),
+    ),
+    Place(
         rule="a key and value pair is one if the key promises it",
         document={"config": [{"key": "db_password", "value": SECRET}]},
     ),
