@@ -97,7 +97,7 @@ class Campaign:
         items = {item.nodeid: item for item in session.items}
         if session.testsfailed or not self._learn(items):
             return True
-        functions = _loaded(self.root)
+        functions = loaded(self.root)
         waiting, running = iter(self.mutants), dict[int, tuple[Mutant, float]]()
         try:
             while True:
@@ -228,10 +228,17 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-def _loaded(root: Path) -> dict[Function, list[FunctionType]]:
-    """Return all functions of `core/` that are in memory."""
+def loaded(root: Path) -> dict[Function, list[FunctionType]]:
+    """Return all functions of `core/` that are in memory.
+
+    What pytest had loaded when it began is kept from the garbage collector (`tests/conftest.py`),
+    which does not list such objects.
+    """
     found: dict[Function, list[FunctionType]] = {}
-    for thing in gc.get_objects():
+    gc.unfreeze()
+    objects = gc.get_objects()
+    gc.freeze()
+    for thing in objects:
         if isinstance(thing, FunctionType):
             place = function_of(thing.__code__, root)
             if place is not None:
