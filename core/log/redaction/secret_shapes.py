@@ -97,6 +97,7 @@ _SHORT_OPTIONS = tuple(
         ("ldap", r"\w{1,8}", f"-w{_AND_VALUE}"),
         ("smb", r"\w{1,8}", r"""(?:-U[ =]?|--user[ =])["']?[^\s"'%]{1,100}%"""),
         ("curl", "", r"""(?:-b|--cookie)[ =]["']?[^\s"'=]{1,100}="""),
+        ("curl", "", rf"""-[A-Za-z]{{0,6}}u{_AND_VALUE}?["']?[^\s:"']{{1,100}}:"""),
         ("rabbitmqctl", "", r"(?:add_user|change_password) \S{1,100} "),
         ("mc", "", r"(?:alias set|host add) \S{1,100} \S{1,300} \S{1,300} "),
     )
@@ -123,7 +124,14 @@ _PGPASS = re.compile(
 _PGPASS_HOST = re.compile(r"(?:\A|\n)(?:[\w.-]{0,200}[g-zG-Z.][\w.-]{0,200}|\*)\Z")
 _LONGEST_HOST = 210
 _ASKED_FOR = re.compile(r"API key[^\n]{0,80}?:[^\S\n]{1,4}([0-9a-f]{32,86})\b")
-_LOGIN = re.compile(r"(?:wandb|netrc)[^\S\n]{1,4}login[^\n]{0,80}?[^\S\n]([0-9a-f]{40})\b")
+_LOGINS = (
+    (
+        " login",
+        re.compile(r"(?:wandb|netrc)[^\S\n]{1,4}login[^\n]{0,80}?[^\S\n]([0-9a-f]{40})\b"),
+    ),
+)
+_CONFIGURES = re.compile(r"\b(?:set|add) [\w.-]{1,100} \S")
+"""A command that is told a name and its value, as `git config --add` is."""
 
 
 def may_hold_rest_of_key(text: str) -> bool:
@@ -239,8 +247,15 @@ def _of_programs(text: str) -> Iterator[Span]:
 
 
 def passwords_in_command(line: str) -> Iterator[Span]:
-    """Yield what a program takes as a short option: `redis-cli -a x`, `mysql -px`."""
-    return _found(_SHORT_OPTIONS, line)
+    """Yield what a program takes as a short option or by its place.
+
+    `redis-cli -a x`, `mysql -px`, `wandb login x`, `aws configure set aws_secret_access_key x`.
+    """
+    yield from _found(_SHORT_OPTIONS, line)
+    yield from _found(_LOGINS, line)
+    if _CONFIGURES.search(line) is not None:
+        lowered = _lowered(line)
+        yield from (Span(start, end, sure=True) for start, end in assigned_values(line, lowered))
 
 
 def _found(shapes: Iterable[tuple[str, re.Pattern[str]]], text: str) -> Iterator[Span]:
@@ -279,7 +294,7 @@ _LITERALS = (
     ("--passw", _PIPED),
     ("--passphrase-fd", _PIPED),
     ("machine", _NETRC),
-    (" login", _LOGIN),
+    *_LOGINS,
     ("API key", _ASKED_FOR),
     ("following password", re.compile(r"following password[^\n]{0,80}:\s{1,8}([0-9a-f]{32})\b")),
     (

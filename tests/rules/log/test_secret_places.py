@@ -114,6 +114,18 @@ PLACES = (
         document=container(command=["train", "--token"], args=[SECRET, "--verbose"]),
     ),
     Place(
+        rule="what a program is told by its place is found in a list as well",
+        document=container(command=["aws", "configure", "set", "aws_secret_access_key", SECRET]),
+    ),
+    Place(
+        rule="curl takes the user right behind the option as well",
+        document=container(command=["curl", f"-uray:{SECRET}", "https://example.com"]),
+    ),
+    Place(
+        rule="and the option among others, in a line too",
+        document={"spec": {"entrypoint": f"curl -sSu ray:{SECRET} https://example.com"}},
+    ),
+    Place(
         rule="a key and value pair is one if the key promises it",
         document={"config": [{"key": "db_password", "value": SECRET}]},
     ),
@@ -204,6 +216,12 @@ HARMLESS: tuple[tuple[str, Json], ...] = (
 @pytest.mark.parametrize(("rule", "document"), HARMLESS, ids=[row[0] for row in HARMLESS])
 def test_what_is_no_secret_stays(rule: str, document: Json) -> None:
     assert NO_SECRETS.document(document) == document, rule
+
+
+def test_a_key_that_a_login_takes_by_its_place_is_found_in_a_list() -> None:
+    key = "0123456789abcdef" * 2 + "01234567"
+    shown = NO_SECRETS.document(container(command=["wandb", "login"], args=["--relogin", key]))
+    assert key not in str(shown)
 
 
 TRIVIAL = (
