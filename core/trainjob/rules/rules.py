@@ -167,8 +167,6 @@ def _why_cancelled(state: TrainJobState, decision: PendingDecision) -> str:
         return "the TrainJob is being deleted"
     if is_final(state):
         return f"the job is {state.phase}"
-    if is_leaving(state):
-        return "the TrainJob is being deleted"
     if is_true(state.conditions, SUSPENDED):
         return "the job is suspended"
     return f"the job is {state.phase or Phase.NEW.name.lower()}"

@@ -102,6 +102,10 @@ RETRY = DecisionKind.EFFECT_RETRY
         ],
         conditions=[CREATION],
         phase="JobsCreationFailed",
+        facts={
+            "reason": "JobsCreationFailed",
+            "message": "Failed to create Jobs: JobSet ml/train: exceeded quota",
+        },
         under_way=[],
         pending={"effect_retry": 11},
     ),

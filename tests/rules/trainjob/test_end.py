@@ -68,6 +68,11 @@ ENDED = SeenTrainStatus(
     jobs=(counts(failed=1),),
 )
 RAN = SeenTrainStatus(jobs=(counts(active=1),))
+MADE = SeenTrainStatus(
+    conditions=(
+        Condition(type="Created", is_true=True, reason="Made", message="x", since=after(-100)),
+    )
+)
 
 
 def leaving(at: float = 30, **spec: Any) -> TrainJobSeen:  # noqa: ANN401 as `manifest` takes it
@@ -202,6 +207,12 @@ def leaving(at: float = 30, **spec: Any) -> TrainJobSeen:  # noqa: ANN401 as `ma
         pending={},
     ),
     Row(
+        rule="a deadline of one second is one",
+        story=running(active_deadline_seconds=1),
+        then=[told.observed(counts(ready=1, active=1))],
+        pending={"active_deadline": 1},
+    ),
+    Row(
         rule="a deadline that passes fails the job and deletes the JobSet",
         story=[*running(active_deadline_seconds=100), due(DEADLINE)],
         then=[
@@ -236,6 +247,13 @@ def leaving(at: float = 30, **spec: Any) -> TrainJobSeen:  # noqa: ANN401 as `ma
         pending={},
     ),
     Row(
+        rule="and once it is known that there is no JobSet, nothing is left to do",
+        story=[*seen(active_deadline_seconds=100), not_created(1), due(DEADLINE), deleted()],
+        then=[told.done(EffectKind.DELETE_JOBSET)],
+        under_way=[],
+        facts={"doomed": False},
+    ),
+    Row(
         rule="an apply that is under way when the deadline passes is dropped, and looked for",
         story=[*seen(active_deadline_seconds=100), due(DEADLINE)],
         then=[
@@ -248,6 +266,12 @@ def leaving(at: float = 30, **spec: Any) -> TrainJobSeen:  # noqa: ANN401 as `ma
             told.dropped(cause="no longer wanted"),
             told.requested(EffectKind.DELETE_JOBSET),
         ],
+        under_way=["delete_jobset"],
+    ),
+    Row(
+        rule="a JobSet that goes before its deletion is told as done was asked to go",
+        story=[*running(active_deadline_seconds=100), due(DEADLINE), jobset_gone(101)],
+        then=[told.vanished(asked=True)],
         under_way=["delete_jobset"],
     ),
     Row(
@@ -358,6 +382,21 @@ def leaving(at: float = 30, **spec: Any) -> TrainJobSeen:  # noqa: ANN401 as `ma
         under_way=["apply_objects"],
     ),
     Row(
+        rule="and then its deadline does not count, as of any suspended job",
+        story=[
+            *running(active_deadline_seconds=100),
+            leaving(active_deadline_seconds=100),
+            leaving(40, generation=2, suspend=True, active_deadline_seconds=100),
+        ],
+        then=[
+            told.received(leaving(40, generation=2, suspend=True, active_deadline_seconds=100)),
+            TrainJobSuspended(at=WHEN),
+            told.requested(attempt=1, generation=2),
+            told.cancelled(DEADLINE, cause="the job is suspended"),
+        ],
+        pending={},
+    ),
+    Row(
         rule="the end of its JobSet is its end",
         story=[*running(), leaving(), jobset(60, counts(succeeded=1), end=completed_end())],
         then=[
@@ -428,6 +467,17 @@ def leaving(at: float = 30, **spec: Any) -> TrainJobSeen:  # noqa: ANN401 as `ma
             "message": "no",
             "ended_at": after(-100),
         },
+    ),
+    Row(
+        rule="a condition that is no end gives a job that others have begun no reason",
+        story=[manifest(status=MADE)],
+        then=[
+            TrainJobDiscovered(at=WHEN, identity=IDENTITY),
+            told.received(manifest(status=MADE)),
+            TrainJobAdopted(at=WHEN, status=MADE),
+            told.requested(),
+        ],
+        facts={"reason": "", "message": "", "ended_at": None},
     ),
     Row(
         rule="a job that others have begun goes on; what they made is found by the apply",

@@ -54,6 +54,12 @@ BOUNDED = slipped(5, active_deadline_seconds=9)
         pending={"job_deadline": 101},
     ),
     Row(
+        rule="one second is the shortest",
+        story=running(job_deadline_seconds=1),
+        then=[told.observed(counts(ready=1, active=1))],
+        pending={"job_deadline": 2},
+    ),
+    Row(
         rule="what has no attempt yet has none",
         story=seen(job_deadline_seconds=100),
         then=[RuntimeObserved(at=WHEN, digest="runtime-1")],

@@ -257,3 +257,8 @@ def test_a_condition_that_was_shown_to_have_changed_after_what_the_log_knows_is_
             "and the log Suspended=True since 2026-11-21T12:00:00Z"
         )
         assert found == ([(sign,)] if is_sign else [])
+
+
+def test_a_condition_of_a_plugin_that_the_log_does_not_know_is_no_sign() -> None:
+    others = SeenTrainStatus(conditions=(condition("QuotaReserved", 60),))
+    assert behind(play((*NEW, ours(70, others, surveyed=False))).news) == []
