@@ -66,8 +66,6 @@ def recorded_facts(
 def _explained(state: TrainJobState, event: TrainJobEvent) -> TrainJobEvent:
     if not isinstance(event, JobSetVanished):
         return event
-    if state.manifest is not None and state.manifest.deleting_at is not None:
-        return replace(event, asked=True, inferred="the TrainJob is being deleted")
     if is_final(state) and state.reason == DEADLINE_EXCEEDED:
         return replace(event, asked=True, inferred=DEADLINE_EXCEEDED)
     return event

@@ -22,6 +22,7 @@ from jobledger.core.trainjob.status.kubernetes_events import kubernetes_events
 from jobledger.core.trainjob.status.status import status
 from jobledger.core.values.documents import Manifest, items
 from tests.rules.trainjob.rows import Row, check, table
+from tests.support import trainjob_events as events
 from tests.support.contributions import POD_GROUP, plugin_told, pod_group_gone
 from tests.support.rows import WHEN
 from tests.support.trainjobs import (
@@ -30,6 +31,7 @@ from tests.support.trainjobs import (
     completed_end,
     created,
     jobset,
+    jobset_gone,
     manifest,
     play,
     shown,
@@ -235,6 +237,32 @@ FOUR = [gang(kind=f"P{number}") for number in range(4)]
         ],
     ),
     Row(
+        rule="so is that of a JobSet that is gone",
+        story=[
+            *CREATED,
+            jobset(10),
+            plugin_told(gang(), source=replace(POD_GROUP, uid="jobset-1")),
+            jobset_gone(40),
+        ],
+        then=[
+            told(
+                gang(
+                    "Unknown",
+                    "ObjectGone",
+                    since=40,
+                    message=gone_message("False, Unschedulable"),
+                ),
+                uid="jobset-1",
+                gone=True,
+            ),
+            events.vanished(),
+            events.ended(
+                "lost", reason="JobSetDeleted", message="the JobSet was deleted by somebody"
+            ),
+            events.requested(attempt=1),
+        ],
+    ),
+    Row(
         rule="late news of an object that is gone are none",
         story=[
             *CREATED,
@@ -297,6 +325,7 @@ def test_of_more_objects_than_are_looked_at_the_first_beyond_is_named() -> None:
     said = [event for event in play([*CREATED, *each]).history if type(event) is type(told())]
     assert len(said) == SOURCES_MAX == 32
     assert [len(event.contribution.refused) for event in said] == [0] * (SOURCES_MAX - 1) + [1]
+    assert said[-1].contribution.conditions == ()
 
 
 def test_what_is_refused_is_a_kubernetes_event() -> None:
@@ -404,6 +433,12 @@ def test_an_answer_that_is_no_condition_is_refused_by_name(
     why: str,
 ) -> None:
     assert refusals(Speaker(answer)) == [(kind, why)]
+
+
+@pytest.mark.parametrize("answer", ["True", "False", "Unknown"])
+def test_each_status_is_taken_as_it_is_given(answer: str) -> None:
+    (taken,) = heard(Speaker(a_condition(status=answer))).conditions
+    assert taken.status == answer
 
 
 def test_a_type_that_is_given_twice_is_taken_once() -> None:

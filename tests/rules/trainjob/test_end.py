@@ -480,6 +480,11 @@ def leaving(at: float = 30, **spec: Any) -> TrainJobSeen:  # noqa: ANN401 as `ma
         facts={"reason": "", "message": "", "ended_at": None},
     ),
     Row(
+        rule="once others have made its Jobs the runtime is no news: its snapshot counts",
+        story=[manifest(status=RAN), runtime()],
+        then=[],
+    ),
+    Row(
         rule="a job that others have begun goes on; what they made is found by the apply",
         story=[manifest(status=RAN), runtime(), jobset(1, counts(active=1)), applied(2)],
         then=[told.done(), told.in_place()],

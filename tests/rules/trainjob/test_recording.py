@@ -261,6 +261,15 @@ def test_a_jobset_that_goes_after_the_deadline_was_deleted_for_it(
     assert (gone.asked, gone.inferred) == (True, "DeadlineExceeded")
 
 
+def test_a_jobset_that_goes_with_its_job_was_deleted_for_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    leaving = replace(manifest(40, recorded=WHY), deleting_at=after(40))
+    (gone,) = said((*RUNNING, leaving, jobset_gone(41)), monkeypatch).news
+    assert isinstance(gone, JobSetVanished)
+    assert (gone.asked, gone.inferred) == (True, "the TrainJob is being deleted")
+
+
 @pytest.mark.parametrize(
     ("story", "counts_shown"),
     [
