@@ -79,7 +79,7 @@ class Settings(BaseSettings):
     context: str = ""
     """Context of the kubeconfig. Empty: its current one."""
     namespaces: tuple[str, ...] = ()
-    """Namespaces whose jobs are controlled. Empty: all."""
+    """Namespaces that are watched. Empty: all. JOBLEDGER_CONTROL says whose jobs are controlled."""
     job_kinds: tuple[Literal["RayJob", "TrainJob", "Job"], ...] = Field(
         default=("RayJob", "TrainJob"), min_length=1
     )

@@ -24,7 +24,7 @@ def keep_fresh(refresh: Callable[[], None], stopped: Event) -> None:
         try:
             refresh()
         except (ClusterError, ForeignSecret, NoCertificate) as error:
-            log.warning("certificate not looked at", why=str(error))
+            log.warning("certificate_not_checked", why=str(error))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

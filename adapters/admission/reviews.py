@@ -116,7 +116,7 @@ def _endpoint(handler: Handler, held: Held) -> Callable[[Request], object]:
         try:
             answer = await run_in_threadpool(handler, review.new, review.old)
         except ClusterError as error:
-            log.warning("cannot decide", path=request.url.path, why=str(error))
+            log.warning("review_not_decided", path=request.url.path, why=str(error))
             return JSONResponse({"error": f"cannot be judged now: {error}"}, status_code=503)
         return Response(written(review_of(review, answer)), media_type="application/json")
 

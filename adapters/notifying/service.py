@@ -109,7 +109,7 @@ class Reader:
             try:
                 occasion = occasion_of(dossier, stored)
             except BrokenChain as error:
-                log.warning("a job cannot be told of", stream=str(stream), error=str(error))
+                log.warning("job_not_told", stream=str(stream), error=str(error))
                 continue
             if asking := [rule for rule in self._rules if asks_for(rule, occasion)]:
                 yield Asked(occasion, asking)
@@ -207,7 +207,7 @@ class Notifier:
             self._waiting.not_taken(one, error.trouble, again_in)
             self._metrics.notifications_failed.labels(name).inc()
             log.warning(
-                "a notice was not taken",
+                "notice_not_taken",
                 target=name,
                 rule=one.notice.rule,
                 notice=str(one.notice.id),
@@ -237,10 +237,10 @@ class Notifier:
                 if task():
                     pause = 0.0
             except JobledgerError as error:
-                log.warning("notifications wait", error=str(error))
+                log.warning("notifications_wait", error=str(error))
                 pause = TROUBLE_SECONDS
             except Exception:
-                log.exception("notifications met an error; they go on")
+                log.exception("notifications_error")
                 pause = TROUBLE_SECONDS
             self._stopping.wait(pause)
 

@@ -102,7 +102,7 @@ def _serve(settings: Settings, ready_file: Path | None) -> None:
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     stop = StopSignals()
     if told := told_of_others(settings):
-        log.warning(told, ledger=str(settings.data_dir))
+        log.warning("other_private_ledger", told=told, ledger=str(settings.data_dir))
     remember(settings)
     with ledger(settings) as opened:
         require_rights(opened)

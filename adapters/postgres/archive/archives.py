@@ -160,7 +160,7 @@ class PostgresArchives:
                 with ledger_errors(self._engine.url), self._engine.connect() as connection:
                     dropped, jobs, events, resume_from = connection.execute(_DROP, values).one()
             except LedgerUnavailable as error:
-                log.warning("no further partition is dropped as a whole", error=str(error))
+                log.warning("partition_not_dropped", error=str(error))
                 return
             if dropped is not None:
                 yield Removed(jobs=jobs, events=events, partition=dropped)

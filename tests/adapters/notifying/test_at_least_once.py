@@ -342,7 +342,7 @@ def test_the_database_and_the_log_lines_know_no_address(
         [row] = connection.execute("SELECT notification::text FROM notification").fetchall()
     assert "it answered 503" in row[0]
     said = capsys.readouterr()
-    assert "a notice was not taken" in said.out + said.err
+    assert "notice_not_taken" in said.out + said.err
     assert "T000SECRET" not in row[0] + said.out + said.err
 
 

@@ -168,7 +168,7 @@ def folded_from(start: Folded, events: Sequence[StoredEvent], rules: Rules) -> F
             start = fold(start, stored.record, read_event(stored.record), rules)
     except BrokenChain as error:
         stream = str(events[0].record.stream_id)
-        log.warning("a job cannot be reported", stream=stream, error=str(error))
+        log.warning("job_not_reported", stream=stream, error=str(error))
         return None
     return start
 
@@ -196,7 +196,7 @@ class ReportService:
         self._stood = -1, 0.0
         """Where the checkpoint was last seen to move to, and when, in monotonic seconds."""
         self._is_starting: Callable[[], bool] = lambda: False
-        self._waits = Repeated(log, "reports wait", time.monotonic)
+        self._waits = Repeated(log, "reports_wait", time.monotonic)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="reports", daemon=True)
 
@@ -221,7 +221,7 @@ class ReportService:
             except LedgerError as error:
                 self._waits.warn(error)
             except Exception:
-                log.exception("the projector of reports met an error; it goes on")
+                log.exception("reports_error")
             self._stopping.wait(TROUBLE_SECONDS)
 
     def _work(self) -> None:

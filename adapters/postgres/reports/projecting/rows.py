@@ -98,7 +98,7 @@ def holdable(connection: Connection, rows: Iterable[Rows]) -> list[Rows]:
             raw.execute(_READ, {"facts": _facts([one])}, prepare=False)
         except psycopg.DataError as error:
             stream, problem = str(one.stream_id), str(error).splitlines()[0]
-            log.warning("a job cannot be reported", stream=stream, error=problem)
+            log.warning("job_not_reported", stream=stream, error=problem)
         else:
             held.append(one)
     return held
