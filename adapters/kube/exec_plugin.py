@@ -60,6 +60,7 @@ class ExecPlugin:
     provider: ExecProvider
     """The official client's reading of the kubeconfig; it is not asked to run anything."""
     limit_seconds: float = LIMIT_SECONDS
+    pause_seconds: float = PAUSE_SECONDS
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     _status: _Status | None = None
     _trouble: str = ""
@@ -76,8 +77,13 @@ class ExecPlugin:
             raise UnusableCredentials(self._trouble or f"{self._name}: what it brought has ended")
 
     def refused(self) -> None:
-        """Have the plug-in asked again."""
-        self._status = None
+        """Have the plug-in asked again, unless it has just run.
+
+        Requests that were on their way then had what it brought before; without this, each of
+        them would throw away what it brought since.
+        """
+        if self._is_rested():
+            self._status = None
 
     @property
     def _name(self) -> str:
@@ -98,7 +104,10 @@ class ExecPlugin:
         is_worn_out = self._status is not None and self._left() <= timedelta(0)
         if is_worn_out and not self._trouble:
             return True
-        return time.monotonic() - self._ran >= PAUSE_SECONDS
+        return self._is_rested()
+
+    def _is_rested(self) -> bool:
+        return time.monotonic() - self._ran >= self.pause_seconds
 
     def _run(self, configuration: Configuration) -> None:
         try:

@@ -149,6 +149,27 @@ def test_a_certificate_of_a_plugin_is_taken() -> None:
     assert not any(file.exists() for file in files)
 
 
+@pytest.mark.parametrize(
+    ("pause", "last"),
+    [(1000.0, "Bearer 1"), (0.0, "Bearer 2")],
+    ids=["has just run: what was refused is what it brought before", "has not run for a while"],
+)
+def test_a_plugin_whose_token_is_refused(tmp_path: Path, pause: float, last: str) -> None:
+    runs = tmp_path / "runs"
+    program = (
+        f"import json; runs = open({str(runs)!r}, 'a+'); runs.write('x'); runs.seek(0); "
+        "status = {'token': str(len(runs.read()))}; "
+        f"print(json.dumps({{'apiVersion': {VERSION!r}, 'status': status}}))"
+    )
+    node = ConfigNode("exec", plugin(program)["exec"])  # type: ignore[no-untyped-call]
+    brings = ExecPlugin(ExecProvider(node, None), pause_seconds=pause)  # type: ignore[no-untyped-call]
+    used = Configuration()
+    brings.renew(used)
+    brings.refused()
+    brings.renew(used)
+    assert used.api_key["BearerToken"] == last
+
+
 @pytest.mark.parametrize("server", ["", "127.0.0.1:6443", "ftp://h", "https://"])
 def test_an_address_that_is_none(tmp_path: Path, server: str) -> None:
     with pytest.raises(NoWayToCluster, match="the API server's address must look like https"):
