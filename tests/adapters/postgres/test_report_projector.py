@@ -1,5 +1,6 @@
 """The projector of reports on a real server: batches, kills, two of them, one poisoned job."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
@@ -195,6 +196,35 @@ def test_the_service_catches_up_and_only_one_of_two_works(unreported: Engine) ->
         one.stop()
         other.stop()
     assert differences(unreported) == []
+
+
+def test_reports_wait_for_the_start_of_the_service(unreported: Engine) -> None:
+    told, asked, has_started = list[int](), list[bool](), threading.Event()
+
+    def is_starting() -> bool:
+        asked.append(True)
+        return not has_started.is_set()
+
+    service = ReportService(unreported, RULES, lambda events, _seconds: told.append(events))
+    with patch.object(report_projector, "LOOK_SECONDS", 0.01):
+        service.start(is_starting)
+        try:
+            wait_until(lambda: len(asked) > 2, "it is looked again whether the start is over")
+            assert told == []
+            has_started.set()
+            wait_until(lambda: 0 in told, "the tables are at the end of the log")
+        finally:
+            service.stop()
+
+
+def test_reports_do_not_wait_for_a_start_without_end(unreported: Engine) -> None:
+    service = ReportService(unreported, RULES)
+    with patch.object(report_projector, "START_SECONDS_MAX", 0.0):
+        service.start(lambda: True)
+        try:
+            wait_until(lambda: _caught_up(unreported), "the tables are at the end of the log")
+        finally:
+            service.stop()
 
 
 def test_the_service_survives_the_loss_of_its_connections(
