@@ -63,9 +63,9 @@ def pages(transport: Transport, selection: Selection, limit: int) -> Iterator[Ob
         yield page
         page, asked_for = coming.page(), token
     yield page
-    if (token := page.metadata.continue_token) == asked_for != "":
-        raise unreadable(selection.about, "the list goes on where it was, again and again")
-    if token:
+    if token := page.metadata.continue_token:
+        if token == asked_for:
+            raise unreadable(selection.about, "the list goes on where it was, again and again")
         raise unreadable(selection.about, f"a list of more than {PAGES_MAX} pages")
 
 
