@@ -9,9 +9,13 @@ from bench.figures import Report
 from bench.manifests import rayjob
 from bench.story import Ledgered, Played, Story
 from jobledger.core.catalogue import NAMES, read_event
+from jobledger.core.forensics.replay.replay import replay
+from jobledger.core.forensics.story.causes import ExplainedCauses
 from jobledger.core.log.chain import GENESIS
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.recording import Tail, Writer
+from jobledger.core.projections.reporting.fold import Folded, Rules
+from jobledger.core.projections.reporting.fold import fold as fold_report
 from jobledger.core.projections.view import View, advance
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
@@ -47,6 +51,12 @@ def measure(report: Report) -> None:
         "fold a stored stream", _each(lambda: _fold(records), len(events)), "µs per event"
     )
     report.figure("decode a payload", _each(lambda: _decode(records), len(events)), "µs per event")
+    report.figure(
+        "fold into reports", _each(lambda: _reports(records), len(events)), "µs per event"
+    )
+    report.figure(
+        "decide again (replay)", _each(lambda: replay(records), len(events)), "µs per event"
+    )
 
 
 def _each(work: Callable[[], object], items: int) -> float:
@@ -108,6 +118,12 @@ def _decode(records: list[EventRecord]) -> None:
 
 def _fold(records: list[EventRecord]) -> None:
     advance(View(), (read_event(item) for item in records))
+
+
+def _reports(records: list[EventRecord]) -> None:
+    rules, folded = Rules(causes=ExplainedCauses()), Folded()
+    for item in records:
+        folded = fold_report(folded, item, read_event(item), rules)
 
 
 _STREAM = Story("train", NOW - timedelta(hours=1), {}).stream

@@ -161,9 +161,8 @@ def is_open(state: JobState) -> bool:
 
 def words(event: JobEvent) -> str:
     """Return what an event says, in a sentence or less."""
-    if isinstance(event, SharedEvent):
-        return shared_words(event)
-    return _OF_EVENT[type(event)].log.words(event)
+    kind = _OF_EVENT.get(type(event))
+    return shared_words(cast("SharedEvent", event)) if kind is None else kind.log.words(event)
 
 
 def completion_words(event: JobEvent) -> str:
@@ -190,17 +189,17 @@ def standing(events: Sequence[tuple[int, JobEvent]]) -> Iterator[tuple[str, int]
 
 def clues(event: JobEvent) -> Iterator[Clue]:
     """Yield the clues of an event to why an attempt may fail; kept evidence is read elsewhere."""
-    if isinstance(event, SharedEvent):
-        return shared_clues(event)
-    return _OF_EVENT[type(event)].log.clues(event)
+    kind = _OF_EVENT.get(type(event))
+    return shared_clues(cast("SharedEvent", event)) if kind is None else kind.log.clues(event)
 
 
 def take_facts(event: JobEvent, so_far: FactsSoFar) -> None:
     """Take what an event says of the attempts of its job."""
-    if isinstance(event, SharedEvent):
-        so_far.shared(event)
+    kind = _OF_EVENT.get(type(event))
+    if kind is None:
+        so_far.shared(cast("SharedEvent", event))
     else:
-        _OF_EVENT[type(event)].log.take_facts(event, so_far)
+        kind.log.take_facts(event, so_far)
 
 
 def cluster_verdict(state: JobState, event: JobEvent) -> ClusterVerdict | None:

@@ -3,7 +3,7 @@
 `at` is the instant the event was true; it is stored in the envelope as `occurred_at`.
 """
 
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from msgspec import Struct, field
 
@@ -273,3 +273,5 @@ SharedEvent: TypeAlias = (
     | RecoveredFromCluster
     | AnnotationsRejected
 )
+
+SHARED_EVENTS: frozenset[type] = frozenset(get_args(SharedEvent))

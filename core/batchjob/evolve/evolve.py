@@ -1,5 +1,8 @@
 """Dispatches events to the functions that apply them. Total: no event once written is refused."""
 
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, cast, get_args
+
 from msgspec.structs import replace
 
 from jobledger.core.batchjob import events
@@ -16,12 +19,10 @@ from jobledger.core.jobs.evolve.shared_events import SharedEvolution
 
 def evolve(state: BatchJobState, event: events.BatchJobEvent) -> BatchJobState:
     """Return the state after `event`."""
-    if isinstance(event, shared.SharedEvent):
-        return _SHARED.evolve(state, event)
-    if isinstance(event, events.BatchFactEvent):
-        after = evolve_fact(state, event)
-    else:
-        after = evolve_life(state, event)
+    applied_by = _APPLIED_BY.get(type(event))
+    if applied_by is None:
+        return _SHARED.evolve(state, cast("shared.SharedEvent", event))
+    after = applied_by(state, event)
     phase = phase_of(after)
     return after if phase is after.phase else replace(after, phase=phase)
 
@@ -33,3 +34,11 @@ _SHARED: SharedEvolution[BatchJobState] = SharedEvolution(
     control_taken=lambda state, _: replace(state, recorded=None),
     ledger_behind_found=ledger_behind_found,
 )
+
+_Apply: TypeAlias = Callable[[BatchJobState, events.BatchJobEvent], BatchJobState]
+
+_APPLIED_BY: Mapping[type, _Apply] = {
+    **dict.fromkeys(get_args(events.BatchFactEvent), cast("_Apply", evolve_fact)),
+    **dict.fromkeys(get_args(events.BatchLifeEvent), cast("_Apply", evolve_life)),
+}
+"""By the class of the event: to ask a union of classes whether it is one of them takes longer."""

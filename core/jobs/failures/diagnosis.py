@@ -63,6 +63,12 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
+@lru_cache(maxsize=4096)
+def _finds(pattern: str, text: str) -> bool:
+    """Return whether a text says what a pattern looks for; many attempts fail in the same words."""
+    return compiled(pattern).search(text) is not None
+
+
 def diagnose(
     found: Sequence[SignT],
     *,
@@ -121,12 +127,12 @@ def _matched(rule: FailureRule, found: Sequence[tuple[SignT, str]]) -> tuple[Sig
 
 def _best(test: Clue, rule: FailureRule, found: Iterable[tuple[SignT, str]]) -> SignT | None:
     """Return the sign that a clue finds; of several the one that tells most, then the first."""
-    pattern, telling = compiled(test.pattern), compiled(rule.telling) if rule.telling else None
+    telling = rule.telling
     best: tuple[tuple[bool, int], SignT] | None = None
     for sign, text in found:
-        if sign.source not in test.sources or not pattern.search(text):
+        if sign.source not in test.sources or not _finds(test.pattern, text):
             continue
-        rank = telling is None or not telling.search(text), test.sources.index(sign.source)
+        rank = not (telling and _finds(telling, text)), test.sources.index(sign.source)
         if best is None or rank < best[0]:
             best = rank, sign
     return None if best is None else best[1]

@@ -3,14 +3,16 @@
 Start, end and outcome are those of the inline projection; here is what it does not carry.
 """
 
+from operator import attrgetter
+
 from msgspec.structs import replace
 
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs import events as shared
-from jobledger.core.jobs.history.report_news import FailureJudged, Found
+from jobledger.core.jobs.history.report_news import ClusterNews, FailureJudged, FailureNews, Found
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.rows import AttemptRow
-from jobledger.core.kinds import JobState, cluster_news, failure_news, kind_of, shows_step
+from jobledger.core.kinds import JobState, kind_of, shows_step
 from jobledger.core.projections.reporting.facts import AttemptFact, PhaseFact, seconds_between
 from jobledger.core.projections.reporting.found import may_have_run
 from jobledger.core.projections.reporting.held import Held, Span, uses
@@ -21,6 +23,10 @@ QUEUED = frozenset({"Suspending", "Suspended"})
 """States in which a job waits to be admitted, or was paused."""
 
 SUCCEEDED = "succeeded"
+
+CARRIED = ("running_at", "ended_at", "outcome", "reason", "retried")
+"""What the inline row says of an attempt, and its fact as well."""
+_carried = attrgetter(*CARRIED)
 
 
 def with_row(
@@ -42,16 +48,12 @@ def with_row(
     last = attempts[-1]
     # The grant has an event of its own, unless it was there when the job was found.
     at_once = not kind_of(state).log.grants_retries or row.number == found.attempt
-    told = replace(
-        last,
-        running_at=row.running_at,
-        ended_at=row.ended_at,
-        outcome=row.outcome,
-        reason=row.reason,
-        retried=row.retried,
-        granted_at=row.ended_at if at_once and row.retried else last.granted_at,
-    )
-    return attempts if told == last else (*attempts[:-1], told)
+    granted_at = row.ended_at if at_once and row.retried else last.granted_at
+    carried = _carried(row)
+    if carried == _carried(last) and granted_at == last.granted_at:
+        return attempts
+    said = dict(zip(CARRIED, carried, strict=True))
+    return *attempts[:-1], replace(last, **said, granted_at=granted_at)
 
 
 def _handed_on(attempts: tuple[AttemptFact, ...], begun: AttemptFact) -> tuple[AttemptFact, ...]:
@@ -70,24 +72,34 @@ def _handed_on(attempts: tuple[AttemptFact, ...], begun: AttemptFact) -> tuple[A
     return (*given, replace(last, cluster_created_at=since, cluster_ready_at=since))
 
 
-def with_event(attempts: tuple[AttemptFact, ...], event: JobEvent) -> tuple[AttemptFact, ...]:
-    """Return the attempts after news of a RayCluster, or of a retry."""
-    news = failure_news(event)
-    if isinstance(news, FailureJudged):
-        granted = {"counted": news.counted, "granted_at": event.at} if news.retried else {}
-        return _changed(attempts, news.attempt, failure_class=news.failure.value, **granted)
+def with_event(
+    attempts: tuple[AttemptFact, ...],
+    event: JobEvent,
+    failure: FailureNews | None,
+    cluster: ClusterNews | None,
+) -> tuple[AttemptFact, ...]:
+    """Return the attempts after an event, and what it says of a failure and of a RayCluster."""
+    if isinstance(failure, FailureJudged):
+        granted = {"counted": failure.counted, "granted_at": event.at} if failure.retried else {}
+        return _changed(attempts, failure.attempt, failure_class=failure.failure.value, **granted)
     if shows_step(event):
         return _at_step(attempts, event.at)
-    name, created, ready, gone = _of_cluster(event)
-    known = next((one for one in reversed(attempts) if one.cluster_name == name), None)
-    if not name or known is None or known.cluster_shared:
-        return attempts if known is None or not ready else _ready(attempts, known, event.at)
-    if gone:
-        return _changed(attempts, known.number, cluster_gone_at=known.cluster_gone_at or event.at)
-    if ready:
-        attempts = _ready(attempts, known, event.at)
-    if created:
-        first = known.cluster_created_at or event.at
+    news = _by_effect(event) if cluster is None else cluster
+    return attempts if news is None else _with_cluster(attempts, news, event.at)
+
+
+def _with_cluster(
+    attempts: tuple[AttemptFact, ...], news: ClusterNews, at: Instant
+) -> tuple[AttemptFact, ...]:
+    known = next((one for one in reversed(attempts) if one.cluster_name == news.name), None)
+    if not news.name or known is None or known.cluster_shared:
+        return attempts if known is None or not news.ready else _ready(attempts, known, at)
+    if news.gone:
+        return _changed(attempts, known.number, cluster_gone_at=known.cluster_gone_at or at)
+    if news.ready:
+        attempts = _ready(attempts, known, at)
+    if news.created:
+        first = known.cluster_created_at or at
         return _changed(attempts, known.number, cluster_created_at=first)
     return attempts
 
@@ -125,17 +137,15 @@ def _ready(
     return _changed(attempts, known.number, cluster_ready_at=known.cluster_ready_at or at)
 
 
-def _of_cluster(event: JobEvent) -> tuple[str, bool, bool, bool]:
-    """Return which RayCluster an event is about, and whether it is created, ready, gone by it."""
-    news = cluster_news(event)
-    if news is not None:
-        return news.name, news.created, news.ready, news.gone
-    if isinstance(event, shared.EffectSucceeded):
-        if event.kind is EffectKind.CREATE_CLUSTER:
-            return event.name, True, False, False
-        if event.kind is EffectKind.DELETE_CLUSTER and event.gone:
-            return event.name, False, False, True
-    return "", False, False, False
+def _by_effect(event: JobEvent) -> ClusterNews | None:
+    """Return what the outcome of an effect says of a RayCluster; None if nothing."""
+    if not isinstance(event, shared.EffectSucceeded):
+        return None
+    if event.kind is EffectKind.CREATE_CLUSTER:
+        return ClusterNews(name=event.name, created=True)
+    if event.kind is EffectKind.DELETE_CLUSTER and event.gone:
+        return ClusterNews(name=event.name, gone=True)
+    return None
 
 
 def _held(one: AttemptFact, until: Instant, found: Found) -> tuple[Instant | None, Instant | None]:

@@ -11,9 +11,14 @@ from jobledger.core.jobs.evidence.evidence import PodEvidence
 from jobledger.core.jobs.evidence.pods import trouble
 from jobledger.core.jobs.evidence.scene import waiting_beside
 from jobledger.core.jobs.failures.diagnosis import Judged
-from jobledger.core.jobs.history.report_news import AttemptFailed, FailureJudged, JobFailed
+from jobledger.core.jobs.history.report_news import (
+    AttemptFailed,
+    FailureJudged,
+    FailureNews,
+    JobFailed,
+)
 from jobledger.core.jobs.retries.failures import FailureClass
-from jobledger.core.kinds import JobState, failure_news, kind_of
+from jobledger.core.kinds import JobState, kind_of
 from jobledger.core.projections.reporting.facts import (
     MESSAGE_CHARACTERS_MAX,
     AttemptFact,
@@ -55,16 +60,19 @@ class NoCauses:
         return "", judged.group if judged is not None else FailureClass.OTHER
 
 
-def with_event(
+def with_news(
     failures: tuple[FailureFact, ...],
-    event: JobEvent,
+    at: Instant,
+    news: FailureNews,
     attempts: tuple[AttemptFact, ...],
     ran: Collection[int],
 ) -> tuple[FailureFact, ...]:
-    """Return the failures after an event; `attempts` are those after it, `ran` those that ran."""
-    news = failure_news(event)
+    """Return the failures after news that came at `at`.
+
+    `attempts` are those after it, `ran` the numbers of those that ran.
+    """
     if isinstance(news, AttemptFailed):
-        found = _added(failures, event.at, news, ran, news.attempt)
+        found = _added(failures, at, news, ran, news.attempt)
         # Where a grant has an event of its own, that comes later and says the same again.
         retried = bool(attempts) and attempts[-1].number == news.attempt and attempts[-1].retried
         return _last_changed(found, news.attempt, retried=retried)
@@ -76,11 +84,9 @@ def with_event(
             exit_code=_column_exit_code(news.exit_code),
             retried=news.retried,
         )
-    if isinstance(news, JobFailed):
-        last = attempts[-1].number if attempts else 0
-        ended_in = last if news.attempt is None else news.attempt
-        return _ended(failures, event.at, news, ran, ended_in)
-    return failures
+    last = attempts[-1].number if attempts else 0
+    ended_in = last if news.attempt is None else news.attempt
+    return _ended(failures, at, news, ran, ended_in)
 
 
 def _column_exit_code(code: int | None) -> int | None:

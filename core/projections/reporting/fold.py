@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.failures.diagnosis import Judged
-from jobledger.core.jobs.history.report_news import NOT_FOUND, FailureJudged, Found
+from jobledger.core.jobs.history.report_news import NOT_FOUND, FailureJudged, FailureNews, Found
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.rows import AttemptRow
@@ -21,6 +21,7 @@ from jobledger.core.kinds import (
     NOTHING,
     ROLES,
     JobState,
+    cluster_news,
     evolve,
     failure_news,
     is_open,
@@ -53,6 +54,7 @@ from jobledger.core.projections.reporting.found import (
 from jobledger.core.projections.reporting.held import Held, held_after
 from jobledger.core.projections.reporting.phases import NEW, enter, leave, time_in
 from jobledger.core.projections.reporting.user_labels import USER_LABELS
+from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import EPOCH, Instant
 
@@ -145,28 +147,30 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
     if isinstance(event, ROLES.deleted):
         stays = leave(stays, event.at)
     found = found_after(before.found, state, event)
+    failure, cluster = failure_news(event), cluster_news(event)
     attempts = of_attempts.with_row(before.attempts, row, state, stays, first_seen_at, found)
-    attempts = of_attempts.with_event(attempts, event)
+    attempts = of_attempts.with_event(attempts, event, failure, cluster)
     if isinstance(event, ROLES.adopted):
         failures = of_failures.found_failed(state, event.at, attempts)
-    else:
+    elif failure is not None:
         ran = {one.number for one in attempts if may_have_run(one, found)}
-        failures = of_failures.with_event(before.failures, event, attempts, ran)
+        failures = of_failures.with_news(before.failures, event.at, failure, attempts, ran)
+    else:
+        failures = before.failures
     where = of_failures.node_after(before.where, event)
     failures = of_failures.at_node(failures, where)
     signs = _signs(before, record, event, rules)
-    judged = _judged(before, event, failures)
+    judged = _judged(before, event, failure, failures)
     if failures is not before.failures or len(signs) != len(before.signs):
         attempts, failures = _explained(attempts, failures, (signs, judged), rules)
+    document = event.document if isinstance(event, ROLES.manifest_received) else {}
     news = record.causation_id != before.causation
     return Folded(
         version=before.version + 1,
         state=state,
         row=row,
-        dimension=_dimension(before, state, event, rules),
-        labels=labels_of(event.document)
-        if isinstance(event, ROLES.manifest_received) and event.document
-        else before.labels,
+        dimension=_dimension(before, state, document, rules),
+        labels=labels_of(document) if document else before.labels,
         built_image=_built_image(state, event) or before.built_image,
         first_seen_at=first_seen_at,
         last_event_at=max(before.last_event_at, event.at),
@@ -176,7 +180,7 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
         judged=judged,
         stays=stays,
         found=found,
-        held=held_after(before.held, state, event, attempts),
+        held=held_after(before.held, state, event, cluster, attempts),
         attempts=attempts,
         failures=failures,
         decisions=work.with_decision(before.decisions, event, record.recorded_at),
@@ -214,9 +218,8 @@ def key_of(rows: Rows) -> int:
     return dimension_id(rows.dimension)
 
 
-def _dimension(before: Folded, state: JobState, event: JobEvent, rules: Rules) -> Dimension:
-    """Return how facts can be grouped by what the manifest says now."""
-    document = event.document if isinstance(event, ROLES.manifest_received) else {}
+def _dimension(before: Folded, state: JobState, document: Manifest, rules: Rules) -> Dimension:
+    """Return how facts can be grouped by what the manifest says now; `document`: if it came."""
     if before.version and not document:
         return before.dimension
     assert state.identity is not None, "a stream begins with who the job is"
@@ -242,7 +245,9 @@ def _signs(
     return *kept, *rules.causes.signs(event, record.version, ended=ended)
 
 
-def _judged(before: Folded, event: JobEvent, failures: tuple[FailureFact, ...]) -> Judged | None:
+def _judged(
+    before: Folded, event: JobEvent, news: FailureNews | None, failures: tuple[FailureFact, ...]
+) -> Judged | None:
     """Return what the retry rule took the failure of the current attempt for.
 
     Of a job that was found, that is what its reason says.
@@ -251,7 +256,6 @@ def _judged(before: Folded, event: JobEvent, failures: tuple[FailureFact, ...]) 
         return Judged(FailureClass(failures[-1].failure_class))
     if isinstance(event, ROLES.attempt_started):
         return None
-    news = failure_news(event)
     if isinstance(news, FailureJudged):
         return Judged(news.failure, news.by_policy)
     return before.judged

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.history.holdings import Holding, holding_after, holding_of
+from jobledger.core.jobs.history.report_news import ClusterNews
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.kinds import ROLES, JobState, cluster_news, holding_seen, kind_of
+from jobledger.core.kinds import ROLES, JobState, holding_seen, kind_of
 from jobledger.core.projections.reporting.facts import AttemptFact, ResourceUse, seconds_between
 from jobledger.core.values.instants import Instant
 
@@ -47,9 +48,16 @@ class Span(NamedTuple):
 
 
 def held_after(
-    before: Held, state: JobState, event: JobEvent, attempts: tuple[AttemptFact, ...]
+    before: Held,
+    state: JobState,
+    event: JobEvent,
+    news: ClusterNews | None,
+    attempts: tuple[AttemptFact, ...],
 ) -> Held:
-    """Return what is known after an event, by attempts that have taken it in."""
+    """Return what is known after an event, by attempts that have taken it in.
+
+    `news` is what the event says of a cluster.
+    """
     held = _asked(before, state, event)
     if not attempts:
         return held
@@ -60,7 +68,8 @@ def held_after(
         levels = (*levels, Level(last.number, last.started_at, _first(held, attempts)))
     elif known == last.number and held.built != before.built and last.ended_at is None:
         levels = (*levels, Level(known, event.at, held.built))
-    levels = _seen(levels, event, attempts)
+    if news is not None:
+        levels = _seen(levels, event, news, attempts)
     return held if levels is held.levels else replace(held, levels=levels)
 
 
@@ -130,11 +139,14 @@ def _asked(before: Held, state: JobState, event: JobEvent) -> Held:
 
 
 def _seen(
-    levels: tuple[Level, ...], event: JobEvent, attempts: tuple[AttemptFact, ...]
+    levels: tuple[Level, ...],
+    event: JobEvent,
+    news: ClusterNews,
+    attempts: tuple[AttemptFact, ...],
 ) -> tuple[Level, ...]:
     """Return the levels after a cluster was seen, whose Pods may be more or fewer by now."""
-    news, seen = cluster_news(event), holding_seen(event)
-    if news is None or seen is None:
+    seen = holding_seen(event)
+    if seen is None:
         return levels
     whose = next((one for one in reversed(attempts) if one.cluster_name == news.name), None)
     if whose is None or whose.cluster_shared or not levels or levels[-1].attempt != whose.number:

@@ -1,6 +1,6 @@
 """Reporting facts of the controller's own work: decisions, gaps, events per hour."""
 
-from datetime import UTC
+from datetime import UTC, timedelta
 
 from msgspec.structs import replace
 
@@ -9,6 +9,8 @@ from jobledger.core.jobs import events as shared
 from jobledger.core.kinds import ROLES
 from jobledger.core.projections.reporting.facts import ActivityFact, DecisionFact, GapFact
 from jobledger.core.values.instants import Instant
+
+_NO_TIME, _HOUR = timedelta(), timedelta(hours=1)
 
 _COUNTED: dict[type, str] = {
     shared.EffectRequested: "effects_requested",
@@ -84,10 +86,8 @@ def with_activity(
 
     Events are written down in order, but by several clocks: an earlier hour may come again.
     """
-    hour = recorded_at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
-    latest_first = reversed(range(len(hours)))
-    at = next((index for index in latest_first if hours[index].hour == hour), None)
-    one = ActivityFact(hour=hour) if at is None else hours[at]
+    at = _hour_of(hours, recorded_at)
+    one = hours[at] if at is not None else ActivityFact(hour=_whole_hour(recorded_at))
     counted = _COUNTED.get(type(event))
     changes: dict[str, object] = {
         "events": one.events + 1,
@@ -101,3 +101,15 @@ def with_activity(
         changes["lateness_ms_sum"] = one.lateness_ms_sum + late
     one = replace(one, **changes)
     return (*hours, one) if at is None else (*hours[:at], one, *hours[at + 1 :])
+
+
+def _hour_of(hours: tuple[ActivityFact, ...], at: Instant) -> int | None:
+    """Return which of the hours an instant is in, mostly the last; None if in none of them."""
+    if hours and _NO_TIME <= at - hours[-1].hour < _HOUR:
+        return len(hours) - 1
+    hour = _whole_hour(at)
+    return next((index for index, known in enumerate(hours) if known.hour == hour), None)
+
+
+def _whole_hour(at: Instant) -> Instant:
+    return at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)

@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from jobledger.core.jobs.events import SHARED_EVENTS
 from jobledger.core.jobs.rows import AttemptRow, PlatformColumns, begun_row
 from jobledger.core.rayjob.events import lifecycle as events
 from jobledger.core.rayjob.evolve.adoption import end_beneath
@@ -40,6 +41,8 @@ def begun(stream: StreamId, attempt: Attempt) -> AttemptRow:
 
 def project_attempt(row: AttemptRow, event: events.RayJobEvent) -> AttemptRow:  # noqa: C901, PLR0911 one return per event
     """Return the row after an event; the same row if the event does not concern it."""
+    if type(event) in SHARED_EVENTS:
+        return row
     if isinstance(event, events.JobAdopted):
         return _adopted(row, event.status, event.at)
     if isinstance(event, events.AttemptReachedRunning):

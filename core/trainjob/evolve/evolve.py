@@ -1,5 +1,8 @@
 """Dispatches events to the functions that apply them. Total: no event once written is refused."""
 
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, cast, get_args
+
 from msgspec.structs import replace
 
 from jobledger.core.jobs import events as shared
@@ -21,12 +24,10 @@ from jobledger.core.trainjob.state import TrainJobState, phase_of
 
 def evolve(state: TrainJobState, event: events.TrainJobEvent) -> TrainJobState:
     """Return the state after `event`."""
-    if isinstance(event, shared.SharedEvent):
-        return _SHARED.evolve(state, event)
-    if isinstance(event, events.TrainFactEvent):
-        after = evolve_fact(state, event)
-    else:
-        after = evolve_life(state, event)
+    applied_by = _APPLIED_BY.get(type(event))
+    if applied_by is None:
+        return _SHARED.evolve(state, cast("shared.SharedEvent", event))
+    after = applied_by(state, event)
     phase = phase_of(after)
     return after if phase is after.phase else replace(after, phase=phase)
 
@@ -38,3 +39,11 @@ _SHARED: SharedEvolution[TrainJobState] = SharedEvolution(
     control_taken=control_taken,
     ledger_behind_found=ledger_behind_found,
 )
+
+_Apply: TypeAlias = Callable[[TrainJobState, events.TrainJobEvent], TrainJobState]
+
+_APPLIED_BY: Mapping[type, _Apply] = {
+    **dict.fromkeys(get_args(events.TrainFactEvent), cast("_Apply", evolve_fact)),
+    **dict.fromkeys(get_args(events.TrainLifeEvent), cast("_Apply", evolve_life)),
+}
+"""By the class of the event: to ask a union of classes whether it is one of them takes longer."""
