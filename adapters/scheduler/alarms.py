@@ -7,6 +7,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
+from time import monotonic
 
 from apscheduler.executors.debug import DebugExecutor
 from apscheduler.jobstores.base import JobLookupError
@@ -53,12 +54,14 @@ class _Engine(BackgroundScheduler):  # type: ignore[misc]  # apscheduler has no 
     def _process_jobs(self) -> float:
         """Carry out what is due; return for how many seconds to sleep.
 
-        How long is the difference of two readings of the machine's clock: too long by far, if that
-        is set back in between.
+        APScheduler says how long from when it began, so what it took is not slept again. It is the
+        difference of two readings of the machine's clock: too long by far, if that is set back in
+        between.
         """
+        began = monotonic()
         seconds: float | None = super()._process_jobs()
-        longest = self.sleep_seconds_max
-        return longest if seconds is None else min(seconds, longest)
+        took, longest = monotonic() - began, self.sleep_seconds_max
+        return longest if seconds is None else max(0.0, min(seconds - took, longest))
 
 
 class SchedulerAlarms:

@@ -11,7 +11,7 @@ ever more seldom.
 """
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,6 +19,7 @@ from apscheduler.job import Job
 from apscheduler.jobstores.base import BaseJobStore
 from apscheduler.triggers.date import DateTrigger
 
+from jobledger.adapters.scheduler.ahead import Ahead
 from jobledger.adapters.scheduler.handed_out import Account, HandedOut
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.repeated import Repeated
@@ -39,9 +40,12 @@ SLEEP_MAX = timedelta(seconds=30)
 
 ERROR_PAUSE = timedelta(seconds=1)
 
+LOOK_AHEAD = timedelta(seconds=1)
+"""What falls due so soon after a look is read with it."""
 
-def _armed(look: Look, now: Instant) -> Instant:
-    """Return until when one may sleep after a look."""
+
+def _known_until(look: Look, now: Instant) -> Instant:
+    """Return before when nothing falls due that a look has not shown."""
     latest = now + SLEEP_MAX
     return latest if look.next_due_at is None else min(look.next_due_at, latest)
 
@@ -64,10 +68,11 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
         self._not_read = Repeated(log, "decisions_not_read", clock.monotonic)
         self._lock = threading.Lock()
         self._handed_out = HandedOut()
-        self._armed_at: Instant | None = None
-        """Nothing new is due before this instant; None while that is not known."""
+        self._ahead = Ahead()
         self._must_look = True
         """Something may have changed since the ledger was last asked."""
+        self._dealt_with: set[DecisionId] | None = None
+        """What was dealt with while the ledger is asked; None while it is not."""
         self._looked = clock.monotonic()
 
     def get_due_jobs(self, now: datetime) -> list[Job]:
@@ -76,10 +81,13 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
         As many as there is room for: the earliest of those that were never handed out, then those
         that were, in vain.
         """
-        if self._sleeps_well():
-            return []
         with self._lock:
-            self._armed_at, self._must_look = None, False
+            known = self._known(self._clock.now())
+            if known is None:
+                self._ahead.replace((), None)
+                self._must_look, self._dealt_with = False, set()
+        if known is not None:
+            return self._handed_over(known, now)
         self._looked = self._clock.monotonic()
         account = self._handed_out.account(self._looked)
         room = IN_FLIGHT_MAX - len(account.in_flight)
@@ -95,11 +103,30 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
             log.exception("decisions_not_read")
             return []
         self._not_read.over()
-        self._handed_out.add([row.decision_id for row in look.due], self._looked)
+        return self._handed_over(self._shown(look, now_here, is_all=len(look.due) < room), now)
+
+    def _known(self, now: Instant) -> list[DecisionRow] | None:
+        """Return what is due, if that is known without asking the ledger. Holds the lock."""
+        until, rested = self._ahead.until, self.seconds_since_look()
+        if self._must_look or until is None or now >= until or rested >= SLEEP_MAX.total_seconds():
+            return None
+        due = self._ahead.take(now)
+        shards = self._shards() if due else ()
+        return [row for row in due if row.shard in shards]  # others may have been given away
+
+    def _shown(self, look: Look, now: Instant, *, is_all: bool) -> list[DecisionRow]:
+        """Return what is due by a look; remember what falls due soon, if the look shows it all."""
         with self._lock:
-            if len(look.due) < room:
-                self._armed_at = _armed(look, now_here)
-        return [self._job(row, now) for row in look.due]
+            gone, self._dealt_with = self._dealt_with or set(), None
+            rows = [row for row in look.due if row.decision_id not in gone]
+            soon = [row for row in rows if row.due_at > now]
+            until = soon[-1].due_at if soon else None
+            self._ahead.replace(soon, _known_until(look, now) if is_all else until)
+        return [row for row in rows if row.due_at <= now]
+
+    def _handed_over(self, rows: Sequence[DecisionRow], now: datetime) -> list[Job]:
+        self._handed_out.add([row.decision_id for row in rows], self._clock.monotonic())
+        return [self._job(row, now) for row in rows]
 
     def get_next_run_time(self) -> datetime | None:
         """Return when to look again.
@@ -118,7 +145,7 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
 
     def _look(self, now: Instant, room: int, account: Account) -> Look:
         shards, besides = self._shards(), account.in_flight | account.waiting
-        look = self._pending.look(now, shards, room, besides | account.again)
+        look = self._pending.look(now + LOOK_AHEAD, shards, room, besides | account.again)
         left = room - len(look.due)
         if not account.again or not left:
             return look
@@ -126,28 +153,20 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
         others = self._pending.look(now, shards, left, besides)
         return Look(due=[*look.due, *others.due], next_due_at=others.next_due_at)
 
-    def _sleeps_well(self) -> bool:
-        """Return whether it is known, without asking the ledger, that nothing new is due."""
-        armed_at = self._armed_at
-        return (
-            armed_at is not None
-            and not self._must_look
-            and self._clock.now() < armed_at
-            and self.seconds_since_look() < SLEEP_MAX.total_seconds()
-        )
-
     def _pause(self) -> timedelta:
         """Return how long to sleep. Until it is known, every decision needs a wake-up."""
         now = self._clock.now()
-        armed_at = self._armed_at
-        if armed_at is None:
+        with self._lock:
+            next_at = self._ahead.next_at
+        if next_at is None:
             account = self._handed_out.account(self._clock.monotonic())
             if len(account.in_flight) >= IN_FLIGHT_MAX:
                 return SLEEP_MAX
             besides = account.in_flight | account.waiting
-            armed_at = _armed(self._pending.look(now, self._shards(), 0, besides), now)
-            self._armed_at = armed_at
-        return min(max(armed_at - now, timedelta()), SLEEP_MAX)
+            next_at = _known_until(self._pending.look(now, self._shards(), 0, besides), now)
+            with self._lock:
+                self._ahead.replace((), next_at)
+        return min(max(next_at - now, timedelta()), SLEEP_MAX)
 
     def needs_wake(self, due_at: Instant | None) -> bool:
         """Take note of a decision due then; return whether sleeping on would miss it.
@@ -155,16 +174,17 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
         None: anything may have changed.
         """
         with self._lock:
-            if due_at is None or self._armed_at is None:
+            if due_at is None or self._ahead.until is None:
                 self._must_look = True
-            elif due_at < self._armed_at:
-                self._armed_at = due_at  # known now: the ledger need not be asked
-            else:
-                return False
-            return True
+                return True
+            return self._ahead.learn(due_at)
 
     def dealt_with(self, decision_id: DecisionId) -> bool:
         """Forget that a decision was handed out; return whether there was no room before."""
+        with self._lock:
+            self._ahead.forget(decision_id)
+            if self._dealt_with is not None:
+                self._dealt_with.add(decision_id)
         return self._handed_out.forget(decision_id) >= IN_FLIGHT_MAX
 
     def forget_waits(self) -> None:

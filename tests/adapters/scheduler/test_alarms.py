@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
+from apscheduler.schedulers.background import BackgroundScheduler
 
-from jobledger.adapters.scheduler.alarms import SILENT_SECONDS_MAX, SchedulerAlarms
+from jobledger.adapters.scheduler.alarms import SILENT_SECONDS_MAX, SchedulerAlarms, _Engine
 from jobledger.adapters.scheduler.handed_out import HANDED_OUT_SECONDS_MAX
 from jobledger.adapters.scheduler.job_store import IN_FLIGHT_MAX
 from jobledger.core.errors import LedgerUnavailable
@@ -258,3 +259,12 @@ def test_what_is_held_is_told_as_soon_as_it_may_be() -> None:
         held.clear()
         desk.alarms.wake()
         wait_until(lambda: desk.told == ["retry", "end"], "what was held is told")
+
+
+def test_what_handing_out_took_is_not_slept_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """APScheduler says how long to sleep from when it began."""
+    clock = iter([10.0, 10.25, 20.0, 23.0])
+    monkeypatch.setattr("jobledger.adapters.scheduler.alarms.monotonic", lambda: next(clock))
+    monkeypatch.setattr(BackgroundScheduler, "_process_jobs", lambda _: 1.0)
+    engine = _Engine()
+    assert [engine._process_jobs() for _ in range(2)] == [0.75, 0.0]  # noqa: SLF001 APScheduler's

@@ -165,6 +165,84 @@ def test_one_query_tells_what_is_due_and_how_long_to_sleep() -> None:
     assert desk.table.asked == 1
 
 
+def test_what_falls_due_within_a_second_is_read_before_and_handed_out_at_its_instant() -> None:
+    desk = Desk(a_decision("a", -1), a_decision("b", 0.4), a_decision("c", 0.7))
+    assert desk.due() == ["a"]
+    assert timedelta(seconds=0.3) < desk.pause() <= timedelta(seconds=0.4)
+    desk.clock.advance(0.4)
+    assert (desk.due(), desk.due()) == (["b"], [])
+    desk.clock.advance(0.3)
+    assert desk.due() == ["c"]
+    assert desk.table.asked == 1
+
+
+def test_one_that_was_read_before_is_not_handed_out_if_it_is_dealt_with_meanwhile() -> None:
+    row = a_decision("b", 0.4)
+    desk = Desk(row, a_decision("c", 0.7))
+    assert desk.due() == []
+    desk.table.end(row.decision_id)
+    desk.store.dealt_with(row.decision_id)
+    desk.clock.advance(0.7)
+    assert desk.due() == ["c"]
+
+
+def test_one_that_is_dealt_with_while_the_table_is_read_is_not_handed_out() -> None:
+    row = a_decision("b", 0.4)
+    desk = Desk(a_decision("a", -1), row)
+    read = desk.table.look
+
+    def meanwhile(*args: Any) -> Any:  # noqa: ANN401 passes everything on
+        found = read(*args)
+        desk.table.end(row.decision_id)
+        desk.store.dealt_with(row.decision_id)
+        return found
+
+    desk.table.look = meanwhile  # type: ignore[method-assign,assignment]  # an append in between
+    assert desk.due() == ["a"]
+    desk.clock.advance(0.5)
+    assert desk.due() == []
+
+
+def test_a_decision_that_comes_between_those_that_were_read_is_handed_out_in_its_turn() -> None:
+    desk = Desk(a_decision("a", 0.2), a_decision("c", 0.8))
+    assert desk.due() == []
+    desk.table.add(a_decision("b", 0.5))
+    assert not desk.store.needs_wake(NOON + timedelta(seconds=0.5)), "a comes first"
+    desk.table.add(a_decision("0", 0.1))
+    assert desk.store.needs_wake(NOON + timedelta(seconds=0.1))
+    handed_out = []
+    for _ in range(10):
+        desk.clock.advance(0.1)
+        handed_out += desk.due()
+    assert handed_out == ["0", "a", "b", "c"]
+
+
+def test_of_a_shard_that_was_given_away_meanwhile_nothing_is_handed_out() -> None:
+    row = a_decision("a", 0.5)
+    desk = Desk(row)
+    assert desk.due() == []
+    desk.shards = ALL - {row.shard}
+    desk.clock.advance(0.5)
+    assert desk.due() == []
+    desk.shards = ALL
+    assert desk.due_at_a_look() == ["a"], "whoever takes it up wakes the engine"
+
+
+def test_more_than_there_is_room_for_may_fall_due_within_the_second() -> None:
+    rows = [a_decision(f"{number}", number / 1000) for number in range(1, 2 * IN_FLIGHT_MAX)]
+    desk = Desk(*rows)
+    handed_out = list[str]()
+    for _ in range(2 * IN_FLIGHT_MAX):
+        desk.clock.advance(0.001)
+        for cause in desk.due():
+            handed_out.append(cause)
+            row = rows[int(cause) - 1]
+            desk.table.end(row.decision_id)
+            desk.store.dealt_with(row.decision_id)
+    assert handed_out == [row.cause for row in rows]
+    assert desk.table.asked < len(rows) / 10
+
+
 def test_it_looks_again_after_the_longest_sleep_whatever_it_knows() -> None:
     """The clock may have been set back, or a wake-up lost."""
     desk = Desk(a_decision("a", 3600))
