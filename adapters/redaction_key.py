@@ -7,6 +7,7 @@ import os
 import secrets
 from pathlib import Path
 
+from jobledger.adapters.regular_file import open_regular
 from jobledger.adapters.settings import Settings
 from jobledger.core.errors import LedgerMisconfigured
 
@@ -44,9 +45,8 @@ def _read_or_make(path: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        if path.exists() and not path.is_file():  # a pipe would be waited for
-            raise LedgerMisconfigured(_no_key(path, "it is no file")) from None
-        return _checked(path, bytes.fromhex(path.read_text().strip()))
+        with open_regular(path) as kept:
+            return _checked(path, bytes.fromhex(kept.read().decode().strip()))
     try:
         with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_hex(KEY_BYTES))

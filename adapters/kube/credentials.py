@@ -12,6 +12,8 @@ from typing import Protocol
 from kubernetes.client import Configuration
 from kubernetes.config import ConfigException
 
+from jobledger.adapters.regular_file import open_regular
+
 BEARER = "BearerToken"
 """What the official client calls the token among its keys."""
 
@@ -58,7 +60,9 @@ class TokenFile:
     def renew(self, configuration: Configuration) -> None:
         """Read the file; as `Credentials`."""
         try:
-            self._last = token_of(self.path.read_text(), f"the token file {self.path}")
+            with open_regular(self.path) as file:
+                text = file.read().decode()
+            self._last = token_of(text, f"the token file {self.path}")
         except (OSError, UnicodeDecodeError) as failure:
             why = getattr(failure, "strerror", None) or "it is no text"
             self._go_on_or(UnusableCredentials(f"the token file {self.path}: {why}"))

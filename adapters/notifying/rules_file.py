@@ -14,6 +14,7 @@ import msgspec
 import yaml
 from msgspec import Meta, Struct
 
+from jobledger.adapters.regular_file import open_regular
 from jobledger.core.errors import JobledgerError
 from jobledger.core.notifications.messages import Form
 from jobledger.core.notifications.rules import Rule, slips
@@ -111,7 +112,7 @@ def read_rules(path: Path) -> Rules:
 
 def _content(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             content = file.read(SECRET_BYTES_MAX + 1)
         text = content.decode()
     except (OSError, UnicodeDecodeError) as error:

@@ -51,5 +51,5 @@ def test_a_full_disk_leaves_no_empty_key_behind(
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / FILE_NAME)
-    with pytest.raises(LedgerMisconfigured, match="it is no file"):
+    with pytest.raises(LedgerMisconfigured, match="it is no regular file"):
         redaction_key(settings(tmp_path))

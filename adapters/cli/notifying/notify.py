@@ -71,7 +71,7 @@ def run(
     """
     settings = settings_from(database_url, data_dir, host=host, port=port, log_format=log_format)
     configure_logging(settings.log_format, settings.log_level)
-    wanted, stop = read_rules(rules), StopSignals()
+    wanted = read_rules(rules)
     with ledger(settings) as opened:
         metrics = NotificationMetrics()
         notifier = Notifier(
@@ -84,6 +84,7 @@ def run(
         server = HttpServer(
             health_app(notifier.is_alive, list, metrics.registry), settings.host, settings.port
         )
+        stop = StopSignals()
         server.start()
         notifier.start()
         gc.freeze()

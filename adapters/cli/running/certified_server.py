@@ -26,11 +26,11 @@ class CertifiedServer(Protocol):
 
 def serve_until_stopped(make: Callable[[], CertifiedServer], ready_file: Path | None) -> None:
     """Make a server, say where it is, and serve until SIGTERM or SIGINT."""
-    stop, stopped = StopSignals(), threading.Event()
     try:
         server = make()
     except (ForeignSecret, NoCertificate) as error:
         fail(str(error), ExitCode.MISCONFIGURED)
+    stop, stopped = StopSignals(), threading.Event()
 
     def tell() -> None:
         stop.wait()

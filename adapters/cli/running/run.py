@@ -100,7 +100,6 @@ def run(
 def _serve(settings: Settings, ready_file: Path | None) -> None:
     configure_logging(settings.log_format, settings.log_level)
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
-    stop = StopSignals()
     if told := told_of_others(settings):
         log.warning("other_private_ledger", told=told, ledger=str(settings.data_dir))
     remember(settings)
@@ -110,6 +109,7 @@ def _serve(settings: Settings, ready_file: Path | None) -> None:
         running.look_first()
         gc.collect()
         gc.freeze()
+        stop = StopSignals()
         running.start()
         where = str(settings.data_dir) if is_private(settings) else describe(opened.engine.url)
         log.info("started", http=running.http.url, cluster=settings.cluster, ledger=where)

@@ -60,10 +60,10 @@ def serve(
     configure_logging(settings.log_format, settings.log_level)
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     reviewer = reviewer_of(settings, lambda: kubernetes_cluster(settings))
-    stop = StopSignals()
     with ledger(settings) as opened:
         app = with_api(Starlette(), opened, reviewer, page_parts(opened))
         server = HttpServer(app, settings.host, settings.port)
+        stop = StopSignals()
         server.start()
         console.print(f"{server.url}/api/v1/jobs")
         console.print(f"{server.url}/page/jobs")

@@ -2,6 +2,9 @@
 
 An Event that a handler sets is not enough. Python runs handlers in the main thread only, and one
 that is just falling asleep, or whose signal another thread was given, sleeps on.
+
+They are taken once all is read and before a thread is started. Until then they end the command as
+any other, at once: what a start waits for (a pipe as kubeconfig, an API server) may never come.
 """
 
 import signal

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import URL, Engine, event
 
+from jobledger.adapters.regular_file import open_regular
 from jobledger.core.errors import LedgerMisconfigured
 
 IN_URL = "password_file"
@@ -56,7 +57,7 @@ def read(file: Path) -> str:
         LedgerMisconfigured: it cannot be read, or holds no password.
     """
     try:
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             found = opened.read(BYTES_MAX + 1)
         password = found.decode().removesuffix("\n").removesuffix("\r")
     except (OSError, ValueError) as error:

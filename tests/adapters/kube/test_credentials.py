@@ -1,6 +1,7 @@
 """Credentials that are renewed, refused or broken: each is told in a sentence, and is got over."""
 
 import json
+import os
 import ssl
 import sys
 from pathlib import Path
@@ -66,6 +67,12 @@ def test_a_token_file_of_a_kubeconfig_is_read_anew(tmp_path: Path) -> None:
         token.write_text("second\n")
         cluster.get(RAYJOBS, "team", "a")
         assert tokens(server) == ["Bearer first", "Bearer second"]
+
+
+def test_a_pipe_as_token_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "token")
+    with pytest.raises(NoWayToCluster, match=r"the token file .*: it is no regular file"):
+        cluster_of(kubeconfig(tmp_path, {"tokenFile": "token"}))
 
 
 def test_the_last_token_counts_while_its_file_cannot_be_read_and_is_not_refused(

@@ -1,5 +1,6 @@
 """The file with rules and targets, and the files and variables with their addresses."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,12 @@ def test_a_file_that_is_not_there_or_too_large_is_said(tmp_path: Path) -> None:
         read_rules(tmp_path / "none.yaml")
     with pytest.raises(WrongRules, match="is larger than"):
         read_rules(written(tmp_path, "#" * (FILE_BYTES_MAX + 1)))
+
+
+def test_a_pipe_as_secret_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "url")
+    with pytest.raises(NoSecret, match="cannot be read: it is no regular file"):
+        Secret(file=str(tmp_path / "url")).read()
 
 
 def test_a_secret_is_read_anew_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

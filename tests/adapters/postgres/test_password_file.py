@@ -1,5 +1,6 @@
 """A password that stands in a file is read for each connection, and never repeated."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -113,6 +114,12 @@ def test_what_is_no_password_is_refused_and_not_repeated(
     with pytest.raises(LedgerMisconfigured, match=said) as refused:
         read(file)
     assert "two" not in str(refused.value)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "password")
+    with pytest.raises(LedgerMisconfigured, match=r"cannot be read: it is no regular file"):
+        read(tmp_path / "password")
 
 
 @pytest.mark.parametrize(
