@@ -186,6 +186,7 @@ _GAUGES: Sequence[tuple[str, str, float | None]] = (
     (f"Shards held, of {SHARDS}", "jobledger_shards_held", None),
     ("Replicas", "jobledger_replicas", None),
     ("Log reachable", "jobledger_ledger_up", 0),
+    ("API server reachable", "jobledger_api_server_up", 0),
     ("Seals sound", "jobledger_seals_sound", 0),
     ("Jobs of which the cluster knows more than the ledger", "jobledger_ledger_behind_jobs", None),
     ("Other ledgers that would control these jobs", "jobledger_other_ledgers", None),

@@ -7,7 +7,7 @@ import os
 import secrets
 from pathlib import Path
 
-from jobledger.adapters.regular_file import open_regular
+from jobledger.adapters.files.regular import open_regular
 from jobledger.adapters.settings import Settings
 from jobledger.core.errors import LedgerMisconfigured
 

@@ -19,6 +19,7 @@ from jobledger.adapters.http.server import HttpServer
 from jobledger.adapters.kinds.rayjob.kept_rayclusters import count_kept_clusters
 from jobledger.adapters.kinds.rayjob.kuberay_metrics import KubeRayMetrics, announcing
 from jobledger.adapters.kinds.registry import adapters, installations
+from jobledger.adapters.kube.answering import Answering
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import connect
 from jobledger.adapters.kube.read_only import ReadOnlyCluster
@@ -104,6 +105,7 @@ class _Basis:
     actor: str
     cluster: KubernetesCluster
     watches: KubernetesWatches
+    answering: Answering
     leases: LeaseKeeper
     mapper: ObservationMapper
 
@@ -122,6 +124,7 @@ def _basis(settings: Settings, opened: Ledger) -> _Basis:
         cluster=ReadOnlyCluster(transport) if only_records else KubernetesCluster(transport),
         clocks=clock_wiring.clocks_of(clock, opened.engine, transport),
         watches=KubernetesWatches(transport, clock=clock),
+        answering=transport.answering,
         leases=LeaseKeeper(opened.leases, clock, actor, settings.lease_seconds, share),
         mapper=ObservationMapper(
             cluster=settings.cluster,
@@ -169,9 +172,14 @@ def _assembled(basis: _Basis, alarms: SchedulerAlarms) -> Parts:
         announce=lambda announce, live: announcing(
             announce, KubeRayMetrics(basis.metrics.registry, live)
         ),
-        watch_troubles=basis.watches.troubles,
+        watch_troubles=partial(_cluster_troubles, basis),
     )
     return assemble(ports, options, hooks)
+
+
+def _cluster_troubles(basis: _Basis) -> list[str]:
+    """Return why what happens in the cluster is not seen, or cannot be acted on."""
+    return sorted({*basis.watches.troubles(), basis.answering.trouble()} - {""})
 
 
 def _share_work(basis: _Basis, controller: Controller, alarms: SchedulerAlarms) -> None:
@@ -203,6 +211,8 @@ def service(settings: Settings, opened: Ledger) -> Service:
     clocks = basis.clocks
     alarms = SchedulerAlarms(opened.pending, basis.clock, basis.leases.shards, clocks.holds)
     clock_wiring.keep_comparing(clocks, alarms, basis.metrics)
+    basis.answering.is_told = True
+    basis.metrics.api_server_up.set_function(lambda: float(not basis.answering.trouble()))
     parts = _assembled(basis, alarms)
     controller = parts.controller
     _share_work(basis, controller, alarms)

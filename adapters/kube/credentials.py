@@ -12,7 +12,7 @@ from typing import Protocol
 from kubernetes.client import Configuration
 from kubernetes.config import ConfigException
 
-from jobledger.adapters.regular_file import open_regular
+from jobledger.adapters.files.regular import open_regular
 
 BEARER = "BearerToken"
 """What the official client calls the token among its keys."""

@@ -9,7 +9,7 @@ sending and reading them.
 import json
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import urlencode, urlsplit
@@ -20,6 +20,7 @@ from kubernetes.client import ApiClient
 from kubernetes.config import ConfigException
 
 from jobledger.adapters.http_client.exchange import Reader, exchange, head_of, open_within
+from jobledger.adapters.kube.answering import Answering
 from jobledger.adapters.kube.credentials import Credentials, LastingCredentials
 from jobledger.adapters.kube.errors import answer_error, transport_error
 from jobledger.core.errors import ClusterError, ClusterUnreachable
@@ -73,6 +74,7 @@ class Transport:
         read_timeout_seconds: float = READ_TIMEOUT_SECONDS,
         credentials_seconds: float = CREDENTIALS_SECONDS,
         credentials: Credentials | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._api = api
         self._source = credentials or LastingCredentials()
@@ -89,6 +91,7 @@ class Transport:
         self._connect_timeout = connect_timeout_seconds
         self._read_timeout = read_timeout_seconds
         self._begin = open_within(connect_timeout_seconds, read_timeout_seconds)
+        self.answering = Answering(monotonic)
 
     def send(self, request: Request, *, max_bytes: int = MAX_ANSWER_BYTES) -> bytes:
         """Return the body of the 2xx answer; raise a `ClusterError` for every other end.
@@ -113,8 +116,9 @@ class Transport:
             exchange(pool, self._bytes_of(request, prefix), self._begin, answer)
             body = answer.body()
         except (ConfigException, urllib3.exceptions.HTTPError, OSError, ValueError) as failure:
-            raise transport_error(self._whereto(request), failure) from failure
+            raise self._missed(request, failure) from failure
         if HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
+            self.answering.came()
             return body
         raise self._refusal(request, answer.status, answer.headers, body[:_READ_AT_ONCE])
 
@@ -129,8 +133,17 @@ class Transport:
             with self._credentials:
                 self._source.refused()
                 self._headers_until = 0.0
-            return answer_error(self._whereto(request), status, headers, body)
+            refusal = answer_error(self._whereto(request), status, headers, body)
+            self.answering.missed(refusal)
+            return refusal
+        self.answering.came()
         return answer_error(request.what, status, headers, body)
+
+    def _missed(self, request: Request, failure: Exception) -> ClusterError:
+        """Return the error that the want of an answer stands for."""
+        error = transport_error(self._whereto(request), failure)
+        self.answering.missed(error)
+        return error
 
     def _bytes_of(self, request: Request, prefix: str) -> bytes:
         """Return a request as it goes over the wire."""
@@ -153,8 +166,9 @@ class Transport:
         try:
             response = self._call(request, timeout)
         except (ConfigException, urllib3.exceptions.HTTPError, OSError) as failure:
-            raise transport_error(self._whereto(request), failure) from failure
+            raise self._missed(request, failure) from failure
         if HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES:
+            self.answering.came()
             return response
         try:
             body = read_body(response, request.what, _READ_AT_ONCE)

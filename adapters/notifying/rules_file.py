@@ -14,7 +14,7 @@ import msgspec
 import yaml
 from msgspec import Meta, Struct
 
-from jobledger.adapters.regular_file import open_regular
+from jobledger.adapters.files.regular import open_regular
 from jobledger.core.errors import JobledgerError
 from jobledger.core.notifications.messages import Form
 from jobledger.core.notifications.rules import Rule, slips

@@ -171,6 +171,13 @@ class Metrics:
             ["kind", "namespace"],
             registry=registry,
         )
+        self.api_server_up = Gauge(
+            "jobledger_api_server_up",
+            "0 while the API server has answered no request, or taken no credentials, for "
+            "15 seconds; 1 otherwise.",
+            registry=registry,
+        )
+        self.api_server_up.set(1)
         self.clocks_disagree = Gauge(
             "jobledger_clocks_disagree",
             "1 while what would end a job waits, because clocks are apart.",

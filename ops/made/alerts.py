@@ -53,6 +53,13 @@ ALERTS = (
         page=True,
     ),
     Alert(
+        name="JobledgerApiServerDown",
+        summary="{{ $labels.pod }} gets no answer of the API server, or one that refuses who it is",
+        expr=f"min by ({BY_POD}) (jobledger_api_server_up) == 0",
+        lasting="2m",
+        page=True,
+    ),
+    Alert(
         name="JobledgerSealsBroken",
         summary="The log or its seals are not as they were kept",
         expr="min by (namespace) (jobledger_seals_sound) == 0",

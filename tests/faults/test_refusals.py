@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from jobledger.adapters.kube import answering
 from jobledger.sandbox.wiring import Sandbox
 from tests.acceptance.jobs import rayjob, waiting_for
 from tests.acceptance.site import Site, namespace_of
@@ -15,8 +16,13 @@ from tests.faults.notary import effect_of
 from tests.faults.retry_story import RetryStory, assert_nothing_broke
 from tests.support.api import Api
 from tests.support.http_fault_proxy import Made
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.faults, pytest.mark.postgres]
+
+REVOKED = Made(401, "Unauthorized")
+UNREADY_SECONDS = 60.0
+"""The clocks are compared every ten seconds; else a quiet service may ask for nothing."""
 
 QUOTA = Made(
     403,
@@ -59,6 +65,31 @@ def test_statuses_that_may_not_be_written_hold_up_nothing_else(
         assert tries <= 2 * 8, "the pauses between tries double"
         lines.api.clear()
         story.assert_same_end()
+        assert_nothing_broke(controller)
+
+
+def test_credentials_that_are_revoked_under_a_running_service(
+    remote: Site, lines: Lines, story: RetryStory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Watches that are open go on; all else is refused, which has to be said, and got over."""
+    monkeypatch.setattr(answering, "UNANSWERED_SECONDS", 1.0)
+    with inside(remote) as controller:
+        pods = ("GET", r"/pods\?.*watch=true")
+        wait_until(lambda: bool(lines.api.requests(*pods)), "all is watched", UNREADY_SECONDS)
+        lines.api.answer("GET|POST|PUT|PATCH|DELETE", "", REVOKED, times=100_000)
+        wait_until(lambda: controller.get("/readyz")[0] == 503, "it is not ready", UNREADY_SECONDS)
+        told = json.loads(controller.get("/readyz")[1])
+        assert told["waits_for"] == ["the API server is not available"]
+        assert all("401 Unauthorized" in error for error in told["errors"])
+        assert controller.metric("jobledger_api_server_up") == 0
+        wait_until(
+            lambda: "api_server_unavailable" in controller.log, "it is told", UNREADY_SECONDS
+        )
+        lines.api.clear()
+        story.submit()
+        story.assert_same_end()
+        assert controller.get("/readyz")[0] == 200
+        assert controller.metric("jobledger_api_server_up") == 1
         assert_nothing_broke(controller)
 
 

@@ -44,6 +44,7 @@ STORIES: dict[str, Story] = {
         },
     ),
     "JobledgerLedgerDown": _gauge("jobledger_ledger_up", 0, 1),
+    "JobledgerApiServerDown": _gauge("jobledger_api_server_up", 0, 1),
     "JobledgerSealsBroken": _gauge("jobledger_seals_sound", 0, 1),
     "JobledgerOtherLedger": _gauge("jobledger_other_ledgers", 1),
     "JobledgerLedgerBehind": _gauge("jobledger_ledger_behind_jobs", 3),

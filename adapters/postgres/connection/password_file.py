@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import URL, Engine, event
 
-from jobledger.adapters.regular_file import open_regular
+from jobledger.adapters.files.regular import open_regular
 from jobledger.core.errors import LedgerMisconfigured
 
 IN_URL = "password_file"

@@ -18,10 +18,7 @@ def open_regular(path: Path) -> BinaryIO:
         OSError: it cannot be opened, or is no regular file.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(ENOTSUP, "it is no regular file", str(path))
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return os.fdopen(descriptor, "rb")
-    except BaseException:
-        os.close(descriptor)
-        raise
+    os.close(descriptor)
+    raise OSError(ENOTSUP, "it is no regular file", str(path))

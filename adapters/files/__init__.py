@@ -1,0 +1,1 @@
+"""How files are read that others put in place."""
