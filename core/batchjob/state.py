@@ -200,8 +200,7 @@ def is_open(state: BatchJobState) -> bool:
     """Return whether anything is left to do or to wait for."""
     if state.deleted_at is not None or state.manifest is None:
         return False
-    waiting = any(item.waiting for item in state.refused)
-    unfinished = bool(state.effects or state.decisions or state.late_jobs or waiting)
+    unfinished = bool(state.effects or state.decisions or state.late_jobs)
     return not is_final(state) or unfinished or is_at_work(state) or is_leaving(state)
 
 

@@ -190,8 +190,7 @@ def is_open(state: TrainJobState) -> bool:
     """
     if state.deleted_at is not None or state.manifest is None:
         return False
-    waiting = any(item.waiting for item in state.refused)
-    unfinished = bool(state.effects or state.decisions or waiting or state.doomed)
+    unfinished = bool(state.effects or state.decisions or state.doomed)
     winding_up = state.jobset is not None and any(item.active for item in state.jobs)
     return not is_final(state) or unfinished or winding_up or is_leaving(state)
 

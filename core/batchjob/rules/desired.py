@@ -81,7 +81,7 @@ def desired_decisions(state: BatchJobState) -> tuple[DesiredDecision, ...]:
 def _tries(state: BatchJobState, manifest: KnownBatchJob) -> Iterable[DesiredDecision]:
     if not is_any_waiting(state.refused, state.repeated):
         return ()
-    keys = {effect.key for effect in called_for(state)} if state.repeated else set()
+    keys = {effect.key for effect in called_for(state)}
     first = manifest.policy.effect_retry_seconds
     return wanted_tries(state.refused, state.repeated, keys, first)
 

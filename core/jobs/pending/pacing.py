@@ -94,11 +94,11 @@ def wanted_tries(
     called_for: Collection[EffectKey],
     first_seconds: int,
 ) -> Iterator[DesiredDecision]:
-    """Yield when what waits is tried again; what was done only if it is `called_for`."""
+    """Yield when what waits is tried again, as long as it is `called_for`."""
     first = max(timedelta(seconds=first_seconds), PAUSE_MIN)
     held = set()
     for item in refused:
-        if item.waiting:
+        if item.waiting and item.key in called_for:
             held.add(item.key)
             yield DesiredDecision(
                 kind=DecisionKind.EFFECT_RETRY,

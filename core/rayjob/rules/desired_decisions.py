@@ -133,6 +133,6 @@ def _retry(state: RayJobState, attempt: Attempt) -> Iterator[DesiredDecision]:
 def _tries(state: RayJobState, manifest: KnownManifest) -> Iterable[DesiredDecision]:
     if not is_any_waiting(state.refused, state.repeated):
         return ()
-    keys = {effect.key for effect in called_for(state)} if state.repeated else ()
+    keys = {effect.key for effect in called_for(state)}
     first = manifest.policy.effect_retry_seconds
     return wanted_tries(state.refused, state.repeated, keys, first)

@@ -106,7 +106,7 @@ def _deadline(state: TrainJobState, manifest: KnownTrainJob) -> Iterator[Desired
 def _tries(state: TrainJobState, manifest: KnownTrainJob) -> Iterable[DesiredDecision]:
     if not is_any_waiting(state.refused, state.repeated):
         return ()
-    keys = {effect.key for effect in called_for(state)} if state.repeated else set()
+    keys = {effect.key for effect in called_for(state)}
     apply = (EffectKind.APPLY_OBJECTS, state.identity.name if state.identity is not None else "")
     refused = state.refused
     if any(item.key == apply and _lasts(state, item) for item in refused):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
-from jobledger.core.jobs.pending.decisions import PendingDecision
+from jobledger.core.jobs.pending.decisions import DecisionKind, PendingDecision
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.jobs.reconcile import ReconcileRules
 from jobledger.core.trainjob.conditions import found, is_true
@@ -162,8 +162,8 @@ def _is_done(state: TrainJobState, effect: OpenEffect) -> bool:
 
 
 def _why_cancelled(state: TrainJobState, decision: PendingDecision) -> str:
-    del decision
-    if state.deleted_at is not None:
+    is_try = decision.kind is DecisionKind.EFFECT_RETRY
+    if state.deleted_at is not None or (is_leaving(state) and is_try):
         return "the TrainJob is being deleted"
     if is_final(state):
         return f"the job is {state.phase}"

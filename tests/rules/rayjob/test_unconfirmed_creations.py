@@ -112,8 +112,8 @@ def test_a_refusal_of_what_has_happened_by_itself_keeps_no_job_open() -> None:
         due(DecisionKind.TTL_SHUTDOWN),
         refused(DELETE, 50),
         cluster_gone(55),
-        due(DecisionKind.EFFECT_RETRY),
     )
     played = play(RAYJOB, story)
     assert not played.state.effects
+    assert not played.state.decisions, "it is not waited for another try"
     assert not is_open(played.state)

@@ -371,6 +371,17 @@ def leaving(at: float = 30, **spec: Any) -> TrainJobSeen:  # noqa: ANN401 as `ma
         under_way=["delete_jobset"],
     ),
     Row(
+        rule="what was refused before is not tried again: nothing is made any more",
+        story=[*seen(), not_created(1), leaving()],
+        then=[
+            told.received(leaving(), document=False),
+            TrainJobDeletionStarted(at=WHEN),
+            told.cancelled(DecisionKind.EFFECT_RETRY, cause="the TrainJob is being deleted"),
+        ],
+        under_way=[],
+        pending={},
+    ),
+    Row(
         rule="it is still suspended, if somebody wants it",
         story=[*running(), leaving(), leaving(40, generation=2, suspend=True)],
         then=[
