@@ -17,6 +17,7 @@ from jobledger.adapters.notifying.rules_file import Target
 from jobledger.adapters.notifying.sending import NotTaken, send
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.notification_metrics import NotificationMetrics
+from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.errors import BrokenChain, JobledgerError
 from jobledger.core.forensics.bundles.dossier import Dossier, EvidenceReader
 from jobledger.core.jobs.retries.backoff import doubled, shortened
@@ -131,6 +132,8 @@ class Notifier:
         self._seen: deque[tuple[float, int]] = deque()
         """When the log was seen to end where, in monotonic seconds; what is not settled yet."""
         self._settled = 0
+        self._wait = Repeated(log, "notifications_wait", time.monotonic)
+        self._not_taken = Repeated(log, "notice_not_taken", time.monotonic)
         self._told: set[str] = set()
         """Targets of which the metrics have said something."""
         self._stopping = threading.Event()
@@ -206,15 +209,12 @@ class Notifier:
             again_in = pause_of(target, one, error)
             self._waiting.not_taken(one, error.trouble, again_in)
             self._metrics.notifications_failed.labels(name).inc()
-            log.warning(
-                "notice_not_taken",
-                target=name,
-                rule=one.notice.rule,
-                notice=str(one.notice.id),
-                tries=one.tries,
-                given_up=again_in is None,
-                error=error.trouble,
-            )
+            if again_in is None:
+                rule, notice = one.notice.rule, str(one.notice.id)
+                told = {"target": name, "rule": rule, "notice": notice, "tries": one.tries}
+                log.warning("notice_given_up", **told, error=error.trouble)
+            else:
+                self._not_taken.warn(error.trouble, target=name)
         else:
             self._waiting.delivered(one)
             self._metrics.notifications_sent.labels(name).inc()
@@ -236,8 +236,9 @@ class Notifier:
             try:
                 if task():
                     pause = 0.0
+                self._wait.over()
             except JobledgerError as error:
-                log.warning("notifications_wait", error=str(error))
+                self._wait.warn(error)
                 pause = TROUBLE_SECONDS
             except Exception:
                 log.exception("notifications_error")

@@ -103,7 +103,8 @@ class Controller:
         first_looks = FirstLooks(cluster, around, parts.clock, self._questions, parts.synced)
         parts.turn.is_premature = first_looks.is_premature
         whom, followers = (cluster, around, parts.clock), parts.handover.followers
-        self._lookout = Lookout(*whom, self._questions, followers, parts.resync)
+        unanswered = Repeated(log, "object_not_looked_at", parts.clock.monotonic)
+        self._lookout = Lookout(*whom, self._questions, followers, parts.resync, unanswered)
         self.takeover = ShardTakeover(
             turn=parts.turn,
             slots=parts.slots,

@@ -4,7 +4,7 @@ What is tried again every second would fill the log otherwise, and hide what els
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from structlog.stdlib import BoundLogger
 
@@ -27,7 +27,17 @@ class Repeated:
 
     def warn(self, error: object, **fields: object) -> None:
         """Say that something failed, unless that was said a moment ago."""
-        text, now = f"{error} {fields}" if fields else str(error), self._monotonic()
+        self._warn(f"{error} {fields}" if fields else str(error), error, fields)
+
+    def warn_of_one(self, error: Exception, **fields: object) -> None:
+        """Say which of many things failed first; the others that fail alike are counted.
+
+        For errors that tell of whom was asked (it cannot be reached), and not of what for.
+        """
+        self._warn(type(error).__name__, error, fields)
+
+    def _warn(self, text: str, error: object, fields: Mapping[str, object]) -> None:
+        now = self._monotonic()
         with self._lock:
             self._told = {key: at for key, at in self._told.items() if now - at < AGAIN_SECONDS}
             if text in self._told:

@@ -16,7 +16,6 @@ from jobledger.adapters.service.resync.earlier_forms import (
     say_that_it_went_back,
 )
 from jobledger.adapters.service.resync.lookout import FreshLook, KindResync, Lookout
-from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.batchjob.state import (
     AttemptJob,
     BatchJobState,
@@ -32,8 +31,6 @@ from jobledger.core.ports.cluster import BATCH_JOBS
 from jobledger.core.values.documents import Manifest, text
 from jobledger.core.values.ids import StreamId, observation_id
 from jobledger.core.values.instants import Instant
-
-log = get_logger(__name__)
 
 
 def _known(state: JobState) -> Iterator[tuple[str, AttemptJob]]:
@@ -117,8 +114,7 @@ class AttemptJobLook:
         try:
             found = lookout.cluster.get(BATCH_JOBS, self.identity.namespace, self.name)
         except ClusterError as error:
-            log.warning("attempts_job_not_looked_at", name=self.name, error=str(error))
-            return False
+            return lookout.no_answer(self.name, error)
         if found is not None:  # told as the watch would, so that it is not undone by older news
             BatchJobListener(lookout.around).seen(found, lookout.clock.now())
         self.look.then()

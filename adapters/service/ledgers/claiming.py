@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.claims.leases import SELECTOR, claim_of, duration_of, manifest_of
 from jobledger.core.claims.rule import Claim, Standing, is_replica, kinship, overlap, stand
 from jobledger.core.errors import ClusterError, LedgerError, ObjectNotFound, RequestForbidden
@@ -81,6 +82,7 @@ class Claiming:
         self._seen: dict[str, _Sighting] = {}
         self._trusted_until = float("-inf")
         self._looked = float("-inf")
+        self._not_renewed = Repeated(log, "claim_not_renewed", clock.monotonic)
         self._failures = 0
         """How many looks have failed since the last that did not."""
         self._rivals: tuple[Claim, ...] = ()
@@ -127,12 +129,13 @@ class Claiming:
             while self._step():
                 pass
             self._failures = 0
+            self._not_renewed.over()
         except LedgerError as error:  # not renewed: whoever has a ledger that answers may act
-            log.warning("claim_not_renewed", error=str(error))
+            self._not_renewed.warn(error)
         except (RequestForbidden, ObjectNotFound) as error:
             self._go_unguarded(error)
         except ClusterError as error:
-            log.warning("claim_not_renewed", error=str(error))
+            self._not_renewed.warn(error)
 
     def _pause(self) -> float:
         """Return how long after a look the next is due.
@@ -215,7 +218,7 @@ class Claiming:
     def _go_unguarded(self, error: ClusterError) -> None:
         """Control jobs without a claim: as long as none could ever be kept, nobody waits for it."""
         if self._claim.standing is Standing.WAITING:
-            log.warning("claim_not_renewed", error=str(error))
+            self._not_renewed.warn(error)
             return
         if not self._is_unguarded:
             log.warning("claim_not_kept", namespace=self.namespace, error=str(error))

@@ -11,7 +11,6 @@ from jobledger.adapters.service.resync.earlier_forms import earlier_forms
 from jobledger.adapters.service.resync.lookout import Look, Lookout
 from jobledger.adapters.service.watches.job_listener import tell_job_gone
 from jobledger.adapters.service.work.slots import Slot, Slots
-from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError, RequestForbidden
 from jobledger.core.jobs.control.ownership import is_controlled_by
 from jobledger.core.kinds import JobState, kind_of
@@ -19,8 +18,6 @@ from jobledger.core.ports.cluster import Resource
 from jobledger.core.values.documents import Manifest, text
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
-
-log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +49,7 @@ class Absence:
         except ClusterError as error:
             if self.is_optional and isinstance(error, RequestForbidden):
                 return True
-            log.warning("absence_unclear", name=self.name, error=str(error))
-            return False
+            return self.lookout.no_answer(self.name, error)
         if not is_there:
             self.tell(self.lookout.clock.now())
         return True

@@ -47,8 +47,7 @@ class EarlierForm:
         try:
             found = self.lookout.cluster.get(self.resource, namespace, name)
         except ClusterError as error:
-            log.warning("earlier_form_unclear", name=name, error=str(error))
-            return False
+            return self.lookout.no_answer(name, error)
         if found is not None and text(found, "metadata", "uid") == self.uid:
             with self.lookout.around.telling:
                 self.tell(found, self.lookout.clock.now())

@@ -7,6 +7,8 @@ from typing import Protocol
 from jobledger.adapters.service.followers import Follower
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.work.questions import Questions
+from jobledger.adapters.telemetry.repeated import Repeated
+from jobledger.core.errors import ClusterError
 from jobledger.core.kinds import JobState
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Cluster
@@ -61,3 +63,10 @@ class Lookout:
     """What asks about running jobs, by kind."""
     kinds: Mapping[str, KindResync]
     """The kinds of job, by name."""
+    unanswered: Repeated
+    """Tells of looks that had no answer."""
+
+    def no_answer(self, name: str, error: ClusterError) -> bool:
+        """Say that a look at an object had no answer; return that there was none."""
+        self.unanswered.warn_of_one(error, name=name)
+        return False

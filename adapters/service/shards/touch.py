@@ -7,6 +7,7 @@ the cheapest question there is. Nobody asks while there is no other replica that
 from collections.abc import Callable
 
 from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.errors import ClusterError, ClusterUnreachable
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Cluster, Resource
@@ -27,6 +28,7 @@ class Touch:
         self._resource = resource
         self._namespace = namespaces[0] if namespaces else "default"
         self._answered = float("-inf")
+        self._unheard = Repeated(log, "api_server_unheard", clock.monotonic)
         self.is_needed: Callable[[], bool] = lambda: True
         """Tells whether anybody wants to know."""
 
@@ -37,11 +39,12 @@ class Touch:
         try:
             self._cluster.get(self._resource, self._namespace, ABSENT)
         except ClusterUnreachable as error:
-            log.warning("api_server_unheard", error=str(error))
+            self._unheard.warn(error)
             return
         except ClusterError:
             pass
         self._answered = self._clock.monotonic()
+        self._unheard.over()
 
     def answered_within(self, seconds: float) -> bool:
         """Return whether there was an answer within the last seconds."""

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from prometheus_client import CollectorRegistry
 from sqlalchemy import Engine
+from structlog.testing import capture_logs
 
 from jobledger.adapters.ledger_wiring import Ledger, open_ledger
 from jobledger.adapters.notifying import service
@@ -257,12 +258,14 @@ def test_a_notice_is_tried_again_then_given_up_then_revived(
     target = {"chat": a_target(tries=3)}
     notifier, metrics = a_notifier(opened, targets=target)
     server.add(*[Answer(503)] * 3)
-    for tries in range(1, 4):
-        send_all(notifier, "chat")
-        assert len(server.received) == tries
-        send_all(notifier, "chat")
-        assert len(server.received) == tries, "a pause comes before the next try"
-        due_now(reported_url)
+    with capture_logs() as lines:
+        for tries in range(1, 4):
+            send_all(notifier, "chat")
+            assert len(server.received) == tries
+            send_all(notifier, "chat")
+            assert len(server.received) == tries, "a pause comes before the next try"
+            due_now(reported_url)
+    assert [line["event"] for line in lines] == ["notice_not_taken", "notice_given_up"]
     [dead] = opened.notifications.dead(10)
     assert (dead.notice, dead.tries, dead.trouble) == (notice, 3, "it answered 503")
     read_all(notifier)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from jobledger.adapters.service.status.status_writer import (
     ENDED_DELAY_SECONDS,
@@ -109,7 +110,9 @@ def test_fields_of_another_writer_that_should_be_empty_are_cleared(desk: Desk) -
 def test_a_failure_backs_off_and_the_newest_of_a_phase_wins(desk: Desk) -> None:
     desk.refusals = [ClusterUnreachable("no answer")] * 9
     desk.offer(a_status("Running", jobStatus="PENDING"))
-    pauses = [pause for _ in range(9) for pause in desk.work()]
+    with capture_logs() as lines:
+        pauses = [pause for _ in range(9) for pause in desk.work()]
+    assert [line["event"] for line in lines] == ["status_not_written"]
     assert pauses == sorted(pauses)
     assert pauses[0] < pauses[-1] == PAUSE_MAX_SECONDS
     desk.offer(a_status("Running", jobStatus="RUNNING"))

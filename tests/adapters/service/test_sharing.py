@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from structlog.testing import capture_logs
+
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.sharing import LOOKS_PER_LEASE, QUICK_LOOKS_PER_LEASE, Share
 from jobledger.adapters.service.shards.touch import Touch
@@ -118,7 +120,10 @@ def test_any_answer_of_the_api_server_counts_and_silence_does_not() -> None:
         assert touch.answered_within(0)
         clock.advance(10)
     cluster.error = ClusterUnreachable("no answer")
-    touch.ask()
+    with capture_logs() as lines:
+        for _ in range(20):
+            touch.ask()
+    assert [line["event"] for line in lines] == ["api_server_unheard"]
     assert not touch.answered_within(9)
     assert touch.answered_within(10)
 
