@@ -13,6 +13,7 @@ from jobledger.core.forensics.failures.signs import Sign, signs
 from jobledger.core.forensics.story.account import Account, Sentence, without_vain_advice
 from jobledger.core.forensics.story.going_on import (
     last_seen,
+    parts_now,
     pods_failed,
     pods_waiting,
     standing_now,
@@ -212,8 +213,9 @@ class _Account:
         )
 
     def _going_on(self) -> Account:
-        waits = tuple(waits_for(self._events, self._begun))
-        seen = tuple(last_seen(self._events, self._begun))
+        parts = parts_now(self._events, self._begun)
+        waits = tuple(waits_for(self._events, parts))
+        seen = tuple(last_seen(parts))
         kept, got_over = pods_waiting(self._events, self._last_attempt)
         stuck = [
             sign

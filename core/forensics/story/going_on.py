@@ -1,6 +1,6 @@
 """Tells how a job that has not ended stands: its phase and since when, and what it waits for."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.forensics.story.account import Sentence
@@ -75,18 +75,19 @@ def _standing(events: Sequence[ReadEvent]) -> tuple[str, set[int]]:
     return text, {since.version, began.version}
 
 
-def last_seen(events: Sequence[ReadEvent], begun: Collection[int]) -> Iterator[Sentence]:
-    """Yield what was seen last of each object of the current attempt, the latest first.
-
-    `begun` are the versions from which on an attempt is told of.
-    """
-    for read in sorted(_parts(events, begun).values(), key=lambda one: -one.version):
+def last_seen(parts: Mapping[str, ReadEvent]) -> Iterator[Sentence]:
+    """Yield what was seen last of each object of the current attempt, the latest first."""
+    for read in sorted(parts.values(), key=lambda one: -one.version):
         said = in_words(read.event, QUOTE_MAX).rstrip(".")
         text = f"Seen last at {rfc3339(read.occurred_at)}: {said}."
         yield Sentence(text=text, versions=(read.version,))
 
 
-def _parts(events: Sequence[ReadEvent], begun: Collection[int]) -> dict[str, ReadEvent]:
+def parts_now(events: Sequence[ReadEvent], begun: Collection[int]) -> dict[str, ReadEvent]:
+    """Return the latest event of each object of the current attempt, by what the object is to it.
+
+    `begun` are the versions from which on an attempt is told of.
+    """
     parts: dict[str, ReadEvent] = {}
     for read in events:
         if read.version in begun:
@@ -163,7 +164,7 @@ def pods_failed(
         yield from how_it_ends(next((end for end in ends if end.digest in digests), None))
 
 
-def waits_for(events: Sequence[ReadEvent], begun: Collection[int]) -> Iterator[Sentence]:
+def waits_for(events: Sequence[ReadEvent], parts: Mapping[str, ReadEvent]) -> Iterator[Sentence]:
     """Yield what is under way or due: effects and decisions that have not ended, and what goes."""
     for effect, read in _open(events, shared.EffectRequested, _EFFECT_ENDS, "effect_id").items():
         troubles = [
@@ -179,7 +180,7 @@ def waits_for(events: Sequence[ReadEvent], begun: Collection[int]) -> Iterator[S
         assert isinstance(read.event, shared.DecisionScheduled)
         text = f"It waits: {in_words(read.event, REFUSAL_MAX)}; then {THEN[read.event.kind]}."
         yield Sentence(text=text, versions=(read.version,))
-    yield from _waits_to_go(events, begun)
+    yield from _waits_to_go(parts)
     yield from _waits_for_a_change(events)
 
 
@@ -200,12 +201,12 @@ def _open(
     return found
 
 
-def _waits_to_go(events: Sequence[ReadEvent], begun: Collection[int]) -> Iterator[Sentence]:
+def _waits_to_go(parts: Mapping[str, ReadEvent]) -> Iterator[Sentence]:
     """Yield what of the current attempt is being deleted: nothing is made beside it.
 
     A Pod that goes is not waited for: what it ran for is.
     """
-    for part, read in _parts(events, begun).items():
+    for part, read in parts.items():
         name = getattr(read.event, "name", "")
         if part == "Pod" or not name or not getattr(read.event, "deleting", False):
             continue
