@@ -21,18 +21,12 @@ from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCac
 from jobledger.adapters.service.status.applying import StatusWrite
 from jobledger.adapters.service.status.drift import Ends, Kept
 from jobledger.adapters.service.status.shown import PROGRESS, Shown, shown_by, shows, tells_no_more
+from jobledger.adapters.service.status.unwritten import Unwritten
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.workers import Task
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
-from jobledger.adapters.telemetry.repeated import Repeated
-from jobledger.core.errors import (
-    ClusterError,
-    ClusterUnreachable,
-    ObjectChanged,
-    RequestInvalid,
-    RequestThrottled,
-)
+from jobledger.core.errors import ClusterError, ObjectChanged, RequestInvalid, RequestThrottled
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import StatusWritten
@@ -108,11 +102,10 @@ class Publisher:
     """Jobs whose outbox was dropped though a write may have been on its way; oldest first."""
     lock: threading.Lock = field(default_factory=threading.Lock)
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
-    unreachable: Repeated = field(init=False)
+    unwritten: Unwritten = field(init=False)
 
     def __post_init__(self) -> None:
-        told = Repeated(log, "status_not_written", self.clock.monotonic)
-        object.__setattr__(self, "unreachable", told)
+        object.__setattr__(self, "unwritten", Unwritten(self.clock.monotonic))
 
     def offer(self, identity: JobIdentity, statuses: list[Manifest], kind: str) -> Task | None:
         """Take statuses to be written, in order; return a task for the workers that does it.
@@ -381,11 +374,7 @@ class Publisher:
     def _failed(self, box: _Outbox, error: Exception) -> float:
         self.metrics.status_writes.labels("failed").inc()
         box.failures += 1
-        job = f"{box.identity.namespace}/{box.identity.name}"
-        if isinstance(error, ClusterUnreachable):  # so it is with all jobs
-            self.unreachable.warn_of_one(error, job=job)
-        else:
-            log.warning("status_not_written", job=job, error=str(error), failures=box.failures)
+        self.unwritten.tell(box.identity, error, box.failures)
         first = CONFLICT_PAUSE_SECONDS if isinstance(error, ObjectChanged) else PAUSE_FIRST_SECONDS
         pause = min(first * (1 << min(box.failures, 16)), PAUSE_MAX_SECONDS)
         if isinstance(error, RequestThrottled) and error.retry_after_seconds is not None:

@@ -12,14 +12,12 @@ from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.failures.signs import Sign, signs
 from jobledger.core.forensics.story.account import Account, Sentence, without_vain_advice
 from jobledger.core.forensics.story.going_on import (
-    last_seen,
-    parts_now,
     pods_failed,
     pods_waiting,
     standing_now,
     stood_when_deleted,
     waited_for,
-    waits_for,
+    waited_for_and_seen,
 )
 from jobledger.core.forensics.story.kept import not_known
 from jobledger.core.forensics.story.quotes import (
@@ -213,9 +211,7 @@ class _Account:
         )
 
     def _going_on(self) -> Account:
-        parts = parts_now(self._events, self._begun)
-        waits = tuple(waits_for(self._events, parts))
-        seen = tuple(last_seen(parts))
+        waits, seen = waited_for_and_seen(self._events, self._begun)
         kept, got_over = pods_waiting(self._events, self._last_attempt)
         stuck = [
             sign

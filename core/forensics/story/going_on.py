@@ -75,7 +75,18 @@ def _standing(events: Sequence[ReadEvent]) -> tuple[str, set[int]]:
     return text, {since.version, began.version}
 
 
-def last_seen(parts: Mapping[str, ReadEvent]) -> Iterator[Sentence]:
+def waited_for_and_seen(
+    events: Sequence[ReadEvent], begun: Collection[int]
+) -> tuple[tuple[Sentence, ...], tuple[Sentence, ...]]:
+    """Return what a job waits for, and what was seen last of each object of its current attempt.
+
+    `begun` are the versions from which on an attempt is told of.
+    """
+    parts = _parts(events, begun)
+    return tuple(_waits_for(events, parts)), tuple(_last_seen(parts))
+
+
+def _last_seen(parts: Mapping[str, ReadEvent]) -> Iterator[Sentence]:
     """Yield what was seen last of each object of the current attempt, the latest first."""
     for read in sorted(parts.values(), key=lambda one: -one.version):
         said = in_words(read.event, QUOTE_MAX).rstrip(".")
@@ -83,11 +94,8 @@ def last_seen(parts: Mapping[str, ReadEvent]) -> Iterator[Sentence]:
         yield Sentence(text=text, versions=(read.version,))
 
 
-def parts_now(events: Sequence[ReadEvent], begun: Collection[int]) -> dict[str, ReadEvent]:
-    """Return the latest event of each object of the current attempt, by what the object is to it.
-
-    `begun` are the versions from which on an attempt is told of.
-    """
+def _parts(events: Sequence[ReadEvent], begun: Collection[int]) -> dict[str, ReadEvent]:
+    """Return the latest event of each object of the current attempt, by what it is to the job."""
     parts: dict[str, ReadEvent] = {}
     for read in events:
         if read.version in begun:
@@ -164,7 +172,7 @@ def pods_failed(
         yield from how_it_ends(next((end for end in ends if end.digest in digests), None))
 
 
-def waits_for(events: Sequence[ReadEvent], parts: Mapping[str, ReadEvent]) -> Iterator[Sentence]:
+def _waits_for(events: Sequence[ReadEvent], parts: Mapping[str, ReadEvent]) -> Iterator[Sentence]:
     """Yield what is under way or due: effects and decisions that have not ended, and what goes."""
     for effect, read in _open(events, shared.EffectRequested, _EFFECT_ENDS, "effect_id").items():
         troubles = [

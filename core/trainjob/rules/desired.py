@@ -11,7 +11,6 @@ from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.decisions import DecisionKind, DesiredDecision
 from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind, RefusedEffect
 from jobledger.core.jobs.pending.pacing import (
-    AT_ONCE_MAX,
     asked_for_now,
     is_any_waiting,
     wanted_tries,
@@ -126,5 +125,4 @@ def _lasts(state: TrainJobState, refused: RefusedEffect) -> bool:
         return False
     if built.phase is not Phase.BUILD_FAILED:
         return False
-    changed = state.runtime not in (None, built.runtime) and not state.created_once
-    return not changed or refused.times <= AT_ONCE_MAX
+    return state.created_once or state.runtime in (None, built.runtime)

@@ -181,6 +181,18 @@ NO_LIMIT = "backoffLimit is 0"
         ),
     ),
     Row(
+        rule="a second orphan does not hide the first, whose end is still waited for",
+        given=(
+            *running(),
+            cluster("", 40, name="train-old", uid="old"),
+            done(EffectKind.DELETE_CLUSTER, 41, uid="old"),
+            cluster("", 42, name="train-older", uid="older"),
+            done(EffectKind.DELETE_CLUSTER, 43, uid="older"),
+        ),
+        when=cluster_gone(45, name="train-old", uid="old"),
+        then=(OrphanClusterVanished(at=WHEN, name="train-old", uid="old"),),
+    ),
+    Row(
         rule="an orphan that is gone is forgotten",
         given=(
             *running(),

@@ -221,6 +221,44 @@ RETRY = DecisionKind.EFFECT_RETRY
         under_way=["apply_objects"],
     ),
     Row(
+        rule="a build that finds an older runtime than the watch shows is tried at once",
+        story=[*seen(), runtime("runtime-2", 1), not_built(2)],
+        then=[
+            told.refused(trouble="plugin torch: no"),
+            told.not_built("plugin torch: no"),
+            told.requested(),
+        ],
+        under_way=["apply_objects"],
+        pending={},
+    ),
+    Row(
+        rule="and once more after a pause: the change that it waits for has come already",
+        story=[*seen(), runtime("runtime-2", 1), not_built(2), not_built(3)],
+        then=[
+            told.refused(trouble="plugin torch: no"),
+            told.not_built("plugin torch: no"),
+            told.scheduled(
+                DecisionKind.EFFECT_RETRY,
+                after(23),
+                cause="apply_objects was refused: plugin torch: no",
+                subject="apply_objects/train",
+            ),
+        ],
+        under_way=[],
+        pending={"effect_retry": 23},
+    ),
+    Row(
+        rule="what was not sent for a specification that has changed goes on with it at once",
+        story=[*seen(), superseded(1), manifest(5, generation=2)],
+        then=[
+            told.received(manifest(5, generation=2)),
+            told.requested(generation=2),
+            told.cancelled(DecisionKind.EFFECT_RETRY, cause="the job is new"),
+        ],
+        under_way=["apply_objects"],
+        pending={},
+    ),
+    Row(
         rule="but a runtime that is known and cannot be found waits for its pause",
         story=[
             manifest(),
