@@ -52,7 +52,8 @@ OF_JOBS: tuple[FailureRule, ...] = (
         name="no-agreement",
         group=FailureClass.OTHER,
         because="the Ray job and its submitter did not end together in time",
-        advice="see what became of the submitter's Pod, and whether the head answered to the end",
+        advice="see what became of the submitter's Pod, and whether the head answered to the end; "
+        "if no head answers, `jobledger doctor` (ray-heads) says what to open",
         tests=(clue(r"TransitionGracePeriodExceeded$", Source.REASON),),
     ),
     FailureRule(
