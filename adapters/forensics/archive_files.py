@@ -11,13 +11,20 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Self
 from uuid import UUID
 
 from jobledger.adapters.forensics.bundle_files import LINE_CHARACTERS_MAX, bounded
 from jobledger.adapters.forensics.foreign_files import check_regular, text_of
-from jobledger.adapters.forensics.written_once import flush_directory, write_once
+from jobledger.adapters.forensics.written_once import (
+    flush_directory,
+    make_anew,
+    make_directory,
+    name_beside,
+    write_once,
+)
 from jobledger.core.errors import BrokenChain, LedgerMisconfigured
 from jobledger.core.forensics.bundles.bundle import Bundle, lines
 from jobledger.core.forensics.bundles.bundle import read as read_bundle
@@ -49,13 +56,14 @@ class ArchiveWriter:
 
     def __init__(self, directory: Path, number: int) -> None:
         self._directory, self._number = directory, number
-        self._fresh = directory / f".archive-{number:06}.{os.getpid()}"
+        self._fresh = name_beside(directory / f"archive-{number:06}")
         self._file: IO[bytes] | None = None
         self._packed: gzip.GzipFile | None = None
 
     def __enter__(self) -> Self:
         try:
-            self._directory.mkdir(parents=True, exist_ok=True)
+            make_directory(self._directory)
+            make_anew(self._fresh)
             self._file = self._fresh.open("wb")
         except OSError as error:
             raise _unwritable(self._directory, error) from error
@@ -64,8 +72,12 @@ class ArchiveWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
+        with suppress(OSError):  # the disk is full: what failed to be written fails again
+            if self._packed is not None:
+                self._packed.close()
+        with suppress(OSError):
+            if self._file is not None:
+                self._file.close()
         self._fresh.unlink(missing_ok=True)
 
     def add_seal(self, seal: Seal) -> None:

@@ -7,6 +7,7 @@ none. Somebody who controls a cluster with another directory would see an empty 
 import os
 from pathlib import Path
 
+from jobledger.adapters.forensics.written_once import in_place_of
 from jobledger.adapters.settings import Settings, default_data_dir
 
 KEPT_MAX = 50
@@ -35,7 +36,8 @@ def remember(settings: Settings) -> None:
     lines = [str(one) for one in (*known, settings.data_dir)][-KEPT_MAX:]
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        with in_place_of(file) as fresh:
+            fresh.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     except OSError:
         return
 

@@ -1,11 +1,11 @@
 """Writes rows into Parquet files that are finished or not there, a few rows at a time."""
 
-import os
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from jobledger.adapters.forensics.written_once import flush_directory
+from jobledger.adapters.forensics.written_once import beside, make_directory, take_place
 from jobledger.adapters.postgres.reports.by_month import DELIMITER, QUOTE
 from jobledger.core.errors import LedgerMisconfigured
 
@@ -42,28 +42,19 @@ def write(
             for name, kind in columns.items()
         ]
     )
-    fresh, rows = path.with_name(f".{path.name}.{os.getpid()}"), 0
-    writer = None
-    try:
-        for batch in batches:
-            if writer is None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                writer = pq.ParquetWriter(fresh, schema, compression="zstd")
-            table = _table(batch, schema, pa)
-            writer.write_table(table)
-            rows += table.num_rows
-        if writer is None:
-            path.unlink(missing_ok=True)  # what there was has left
-            return 0
-        writer.close()
-        with fresh.open("rb") as file:
-            os.fsync(file.fileno())
-        fresh.replace(path)
-        flush_directory(path.parent)
-    finally:
-        if writer is not None:
-            writer.close()
-        fresh.unlink(missing_ok=True)
+    rows, batches = 0, iter(batches)
+    first = next(batches, None)
+    if first is None:
+        path.unlink(missing_ok=True)  # what there was has left
+        return 0
+    make_directory(path.parent)
+    with beside(path) as fresh:
+        with pq.ParquetWriter(fresh, schema, compression="zstd") as writer:
+            for batch in chain((first,), batches):
+                table = _table(batch, schema, pa)
+                writer.write_table(table)
+                rows += table.num_rows
+        take_place(fresh, path)
     return rows
 
 

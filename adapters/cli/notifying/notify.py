@@ -21,6 +21,7 @@ from jobledger.adapters.cli.options import (
     settings_from,
 )
 from jobledger.adapters.cli.output import Output, console, fail, print_json, show
+from jobledger.adapters.cli.running.ready_file import tell_ready
 from jobledger.adapters.cli.running.stopping import StopSignals
 from jobledger.adapters.http.health import health_app
 from jobledger.adapters.http.server import HttpServer
@@ -89,8 +90,7 @@ def run(
         notifier.start()
         gc.freeze()
         log.info("started", http=server.url, rules=len(wanted.rules), targets=len(wanted.targets))
-        if ready_file is not None:
-            ready_file.write_text(server.url)
+        tell_ready(ready_file, server.url)
         stop.wait()
         notifier.stop()
         server.stop()

@@ -14,6 +14,7 @@ from jobledger.adapters.cli.reporting.machine_forms import as_csv, as_json, as_p
 from jobledger.adapters.cli.reporting.options import ReportForm
 from jobledger.adapters.cli.reporting.quantities import quantity
 from jobledger.adapters.cli.reporting.table import fitted
+from jobledger.adapters.forensics.written_once import in_place_of
 from jobledger.adapters.postgres.reports.asking.buckets import lacks_gaps
 from jobledger.adapters.postgres.reports.asking.report import Answer, Unit
 
@@ -28,7 +29,8 @@ def tell(answer: Answer, form: ReportForm, to: Path | None, *, charted: bool | N
     content = _content(answer, form)
     if to is not None:
         try:
-            to.write_bytes(content)
+            with in_place_of(to) as fresh:
+                fresh.write_bytes(content)
         except OSError as error:
             fail(f"{to} cannot be written: {error.strerror}", ExitCode.MISCONFIGURED)
     else:

@@ -9,6 +9,7 @@ from jobledger.adapters.admission.kept_certificate import ForeignSecret
 from jobledger.adapters.admission.tls import NoCertificate
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.output import console, fail
+from jobledger.adapters.cli.running.ready_file import tell_ready
 from jobledger.adapters.cli.running.stopping import StopSignals
 from jobledger.adapters.http.server import HttpServer
 
@@ -38,6 +39,5 @@ def serve_until_stopped(make: Callable[[], CertifiedServer], ready_file: Path | 
 
     threading.Thread(target=tell, daemon=True).start()
     console.print(server.http.url)
-    if ready_file is not None:
-        ready_file.write_text(server.http.url)
+    tell_ready(ready_file, server.http.url)
     server.serve(stopped)

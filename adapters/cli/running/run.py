@@ -26,6 +26,7 @@ from jobledger.adapters.cli.running.control_options import (
     TakeOver,
     chosen_control,
 )
+from jobledger.adapters.cli.running.ready_file import tell_ready
 from jobledger.adapters.cli.running.stopping import StopSignals
 from jobledger.adapters.interpreter import SWITCH_INTERVAL_SECONDS
 from jobledger.adapters.ledger_wiring import ledger, require_rights
@@ -113,8 +114,7 @@ def _serve(settings: Settings, ready_file: Path | None) -> None:
         running.start()
         where = str(settings.data_dir) if is_private(settings) else describe(opened.engine.url)
         log.info("started", http=running.http.url, cluster=settings.cluster, ledger=where)
-        if ready_file is not None:
-            ready_file.write_text(running.http.url)
+        tell_ready(ready_file, running.http.url)
         stop.wait()
         log.info("stopping")
         running.stop()

@@ -17,6 +17,7 @@ from jobledger.adapters.cli.options import (
     settings_from,
 )
 from jobledger.adapters.cli.output import console
+from jobledger.adapters.cli.running.ready_file import tell_ready
 from jobledger.adapters.cli.running.stopping import StopSignals
 from jobledger.adapters.cluster_wiring import kubernetes_cluster
 from jobledger.adapters.forensic_wiring import reviewer_of, with_api
@@ -67,7 +68,6 @@ def serve(
         server.start()
         console.print(f"{server.url}/api/v1/jobs")
         console.print(f"{server.url}/page/jobs")
-        if ready_file is not None:
-            ready_file.write_text(server.url)
+        tell_ready(ready_file, server.url)
         stop.wait()
         server.stop()
