@@ -76,8 +76,8 @@ def database(settings: Settings) -> Iterator[str]:
         yield given
         return
     # By name: what controls a cluster has a database, and never loads the sandbox.
-    private = import_module("jobledger.sandbox.postgres.embedded")
-    with private.EmbeddedPostgres(settings.data_dir / "postgres") as server:
+    private = import_module("jobledger.sandbox.postgres.keeper")
+    with private.kept_running(settings.data_dir / "postgres") as server:
         yield server.url
 
 

@@ -35,6 +35,10 @@ LOG_LIMIT_BYTES = 1 << 20
 """A longer log is set aside (one generation) when the server starts."""
 
 
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""What a disk says, or a share of one, on which no room is left."""
+
+
 class DataDirectory:
     """A data directory and the files beside it."""
 
@@ -189,7 +193,14 @@ def _run(command: list[str], failure: str, given: str = "") -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LedgerMisconfigured(f"{failure}: {error}") from error
     if ended.returncode != 0:
-        raise LedgerMisconfigured(f"{failure}: {last_lines(ended.stdout)}")
+        raise LedgerMisconfigured(f"{failure}: {why_it_ended(ended.stdout)}")
+
+
+def why_it_ended(said: str) -> str:
+    """Return what a log says at its end; of a full disk that alone, whatever came of it."""
+    refusals = (*(os.strerror(number) for number in FULL), ": wrote only")
+    full = [line for line in said.splitlines() if any(word in line for word in refusals)]
+    return f"{full[0].strip()}; make room there, and start again" if full else last_lines(said)
 
 
 def last_lines(text: str, lines: int = 5, characters: int = 1000) -> str:

@@ -13,7 +13,7 @@ from typing import Self
 from jobledger.core.errors import LedgerMisconfigured, LedgerUnavailable
 from jobledger.sandbox.postgres.binaries import Binaries, find_binaries
 from jobledger.sandbox.postgres.binaries_copy import reachable
-from jobledger.sandbox.postgres.data_directory import DataDirectory, last_lines
+from jobledger.sandbox.postgres.data_directory import FULL, DataDirectory, why_it_ended
 from jobledger.sandbox.postgres.local_connection import LOOPBACK, ensure_database, try_login
 from jobledger.sandbox.postgres.pid_file import pid_in, says_ready, says_stopping
 from jobledger.sandbox.postgres.process import (
@@ -99,6 +99,24 @@ class EmbeddedPostgres:
             ensure_database(server.port, self._data.password(), self._database)
             return self.url
 
+    def revive(self) -> bool:
+        """Start the server again if it has ended, or its process has; return whether it had.
+
+        Nobody is waited for who holds the data directory. Raises as `start`.
+        """
+        with self._one_at_a_time:
+            if self._server is None or (self._process is not None and self._process.running):
+                return False
+            if not self._record.lock():
+                return False
+            self._run_server()
+            return True
+
+    @property
+    def data_directory(self) -> Path:
+        """Where its data are."""
+        return self._data.path
+
     @property
     def url(self) -> str:
         """The address for SQLAlchemy; it holds the password.
@@ -157,7 +175,7 @@ class EmbeddedPostgres:
                 raise LedgerUnavailable(
                     f"process {self._record.lock_holder()} holds the data directory "
                     f"{self._data.path} and its Postgres does not answer; end that process, or "
-                    "wait until its server has started"
+                    f"wait until its server has started ({self._data.log} says what stops it)"
                 )
             time.sleep(POLL_SECONDS)
         self._run_server()
@@ -170,6 +188,14 @@ class EmbeddedPostgres:
             self._clear_leftovers()
             binaries = self._prepare()
             self._launch(binaries)
+        except OSError as error:
+            self._record.unlock()
+            full = error.errno in FULL
+            remedy = "make room there, and start again" if full else "choose another data directory"
+            raise LedgerMisconfigured(
+                f"the private Postgres in {self._data.path} cannot be started: "
+                f"{error.strerror or error}; {remedy}"
+            ) from error
         except BaseException:
             self._record.unlock()
             raise
@@ -300,7 +326,7 @@ class EmbeddedPostgres:
         if "could not bind" in said:
             raise _PortTaken
         raise LedgerMisconfigured(
-            f"the private Postgres in {self._data.path} does not start: {last_lines(said)}; the "
+            f"the private Postgres in {self._data.path} does not start: {why_it_ended(said)}; the "
             f"whole log is {self._data.log}"
         )
 

@@ -8,6 +8,7 @@ whoever does not may expect one.
 import fcntl
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,8 +54,9 @@ class ServerRecord:
             os.close(handle)
             return False
         self._held = handle
-        os.truncate(handle, 0)
-        os.write(handle, f"{os.getpid()}\n".encode())
+        with suppress(OSError):  # the disk is full: who waits is told a number less
+            os.truncate(handle, 0)
+            os.write(handle, f"{os.getpid()}\n".encode())
         return True
 
     @property
