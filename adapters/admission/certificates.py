@@ -10,9 +10,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from jobledger.core.values.instants import Instant
@@ -21,6 +27,9 @@ VALID = timedelta(days=90)
 RENEWED_BEFORE_END = timedelta(days=30)
 BACKDATED = timedelta(minutes=10)
 """Clocks differ."""
+
+END_SHARE = 0.1
+"""Whoever keeps a certificate renews it before so little of its time is left."""
 
 TRUSTED_MAX = 3
 """So many authorities are trusted at once; more are never needed."""
@@ -84,6 +93,27 @@ def is_due(chain: str, names: Sequence[str], now: Instant) -> bool:
         return True
     lasts = certificate.not_valid_after_utc - now > RENEWED_BEFORE_END
     return not lasts or not set(names) <= set(known)
+
+
+def belong_together(chain: str, key: str) -> bool:
+    """Return whether a key is that of a certificate (both PEM)."""
+    try:
+        certificate = x509.load_pem_x509_certificate(chain.encode())
+        public = load_pem_private_key(key.encode(), password=None).public_key()
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return False
+    return bool(public == certificate.public_key())
+
+
+def is_at_its_end(chain: str, now: Instant) -> tuple[Instant, bool]:
+    """Return until when a certificate is valid, and whether nearly all of that time is over.
+
+    Raises:
+        ValueError: it is none.
+    """
+    certificate = x509.load_pem_x509_certificate(chain.encode())
+    begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    return ends, (ends - now) < (ends - begins) * END_SHARE
 
 
 def _lasting(trusted: str, now: Instant) -> list[x509.Certificate]:

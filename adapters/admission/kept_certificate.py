@@ -11,7 +11,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from jobledger.adapters.admission.certificates import VALID, Certificate, is_due, new_certificate
+from jobledger.adapters.admission.certificates import (
+    VALID,
+    Certificate,
+    belong_together,
+    is_due,
+    new_certificate,
+)
 from jobledger.core.errors import JobledgerError, ObjectChanged, ObjectExists
 from jobledger.core.ports.cluster import CONFIGMAPS, SECRETS, WEBHOOK_CONFIGURATIONS, Cluster
 from jobledger.core.values.documents import Json, Manifest, child, items, text
@@ -102,7 +108,11 @@ class KeptCertificate:
         if found is not None and not _is_ours(found):
             raise ForeignSecret(self.namespace, self.secret_name)
         kept = _certificate(found)
-        if kept is not None and not is_due(kept.chain, self.names, self.now()):
+        if (
+            kept is not None
+            and belong_together(kept.chain, kept.key)
+            and not is_due(kept.chain, self.names, self.now())
+        ):
             return kept
         made = new_certificate(self.names, self.now(), kept.trusted if kept else "", self.valid)
         try:

@@ -6,11 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 
+from cryptography import x509
+
 from jobledger.adapters.admission import tls
-from jobledger.adapters.admission.kept_certificate import TRUSTED, ForeignSecret, KeptCertificate
+from jobledger.adapters.admission.certificates import is_at_its_end
+from jobledger.adapters.admission.kept_certificate import (
+    CHAIN,
+    TRUSTED,
+    ForeignSecret,
+    KeptCertificate,
+)
 from jobledger.adapters.admission.tls import NoCertificate
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError
+from jobledger.core.values.instants import Instant
 
 LOOK_SECONDS = 60.0
 """Pause between two looks at the certificate and at who trusts it."""
@@ -23,7 +32,7 @@ def keep_fresh(refresh: Callable[[], None], stopped: Event) -> None:
     while not stopped.wait(LOOK_SECONDS):
         try:
             refresh()
-        except (ClusterError, ForeignSecret, NoCertificate) as error:
+        except (ClusterError, ForeignSecret, NoCertificate, OSError) as error:
             log.warning("certificate_not_checked", why=str(error))
 
 
@@ -61,7 +70,7 @@ def certified(
         if directory is None:
             tls.take(context, kept.read())
             return
-        tls.take_from(context, directory)
+        _tell_end(directory, tls.take_from(context, directory), kept.now())
         if kept.authority:
             kept.publish(_authority_in(directory))
 
@@ -69,9 +78,27 @@ def certified(
     return refresh
 
 
+def _tell_end(directory: Path, chain: str, now: Instant) -> None:
+    ends, is_near = is_at_its_end(chain, now)
+    told = {
+        "file": str(directory / CHAIN),
+        "until": ends.isoformat(),
+        "remedy": "let whoever keeps it renew it, cert-manager say; it is read again every minute",
+    }
+    if ends <= now:
+        log.error("certificate_has_ended", **told)
+    elif is_near:
+        log.warning("certificate_ends_soon", **told)
+
+
 def _authority_in(directory: Path) -> str:
+    """Return whom to trust; nobody would trust us any more if what is no certificate was told."""
+    file = directory / TRUSTED
     try:
-        return (directory / TRUSTED).read_text()
+        told = file.read_text()
+        x509.load_pem_x509_certificates(told.encode())
     except OSError as error:
-        why = error.strerror
-        raise NoCertificate(f"{directory}: {TRUSTED} cannot be used: {why}") from error
+        raise NoCertificate(f"{directory}: {TRUSTED} cannot be used: {error.strerror}") from error
+    except ValueError as error:
+        raise NoCertificate(f"{directory}: {TRUSTED} holds no certificate") from error
+    return told

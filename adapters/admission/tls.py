@@ -1,14 +1,16 @@
 """A TLS context whose certificate can be replaced while it serves."""
 
+import os
 import ssl
-import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from jobledger.adapters.admission.certificates import Certificate
 
 
 class NoCertificate(Exception):
-    """The directory holds no certificate that can be served with; the text says why."""
+    """There is no certificate that can be served with; the text says why."""
 
 
 def context() -> ssl.SSLContext:
@@ -19,22 +21,51 @@ def context() -> ssl.SSLContext:
 
 
 def take(into: ssl.SSLContext, certificate: Certificate) -> None:
-    """Serve new connections with a certificate. OpenSSL reads keys from files only."""
-    with tempfile.TemporaryDirectory(prefix="jobledger-tls-") as name:  # of mode 0700
-        chain, key = Path(name, "tls.crt"), Path(name, "tls.key")
-        chain.write_text(certificate.chain)
-        key.write_text(certificate.key)
-        into.load_cert_chain(chain, key)
-
-
-def take_from(into: ssl.SSLContext, directory: Path) -> None:
-    """Serve new connections with `tls.crt` and `tls.key` of a directory, as cert-manager mounts it.
+    """Serve new connections with a certificate; one that cannot be used changes nothing.
 
     Raises:
-        NoCertificate: they are not there, or do not belong together.
+        NoCertificate: it is none, or the key does not belong to it.
     """
     try:
-        into.load_cert_chain(directory / "tls.crt", directory / "tls.key")
+        _load(into, certificate.chain, certificate.key)
     except (OSError, ssl.SSLError) as error:
-        why = error.strerror or str(error)
+        raise NoCertificate(f"the certificate cannot be used: {error.strerror}") from error
+
+
+def take_from(into: ssl.SSLContext, directory: Path) -> str:
+    """Serve new connections with `tls.crt` and `tls.key` of a directory, as cert-manager mounts it.
+
+    Return the certificate. Both are read before they are looked at: they may be replaced meanwhile.
+
+    Raises:
+        NoCertificate: they are not there, or do not belong together; nothing is changed then.
+    """
+    try:
+        chain, key = ((directory / name).read_text() for name in ("tls.crt", "tls.key"))
+        _load(into, chain, key)
+    except (OSError, ssl.SSLError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "they are no text"
         raise NoCertificate(f"{directory}: tls.crt and tls.key cannot be used: {why}") from error
+    return chain
+
+
+def _load(into: ssl.SSLContext, chain: str, key: str) -> None:
+    """Have a context serve with a certificate.
+
+    OpenSSL takes the certificate before it looks at the key: a context whose next key does not
+    belong to it would answer nobody. So another one tries both first.
+    """
+    with _file_of(chain) as chain_file, _file_of(key) as key_file:
+        for each in (context(), into):
+            each.load_cert_chain(chain_file, key_file, password="")  # nobody is asked for one
+
+
+@contextmanager
+def _file_of(content: str) -> Iterator[str]:
+    """Give the name of a file in memory: OpenSSL reads files only, and a key belongs on no disk."""
+    number = os.memfd_create("jobledger-tls")
+    try:
+        os.write(number, content.encode())
+        yield f"/proc/self/fd/{number}"
+    finally:
+        os.close(number)
