@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
-from jobledger.adapters.forensics.foreign_files import check_regular
+from jobledger.adapters.forensics.foreign_files import VALUES_MAX, check_regular, values_in
 from jobledger.core.errors import BrokenChain, LedgerMisconfigured
 from jobledger.core.forensics.bundles.bundle import Bundle, lines, read
+from jobledger.core.forensics.foreign import said
 
 GZIP_MAGIC = b"\x1f\x8b"
 LINE_CHARACTERS_MAX = 8 << 20
@@ -43,7 +44,9 @@ def read_file(path: Path) -> Bundle:
         raise BrokenChain(str(path), "it is no text") from error
     except zlib.error as error:
         raise BrokenChain(str(path), f"it cannot be unpacked: {error}") from error
-    except (OSError, EOFError) as error:
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise BrokenChain(str(path), f"it is not whole ({said(error)})") from error
+    except OSError as error:
         raise LedgerMisconfigured(f"{path} cannot be read: {error}") from error
 
 
@@ -53,9 +56,12 @@ def bounded(told: Iterable[str], where: str) -> Iterator[str]:
     Raises:
         BrokenChain: it is longer.
     """
-    total = 0
+    total = values = 0
     for line in told:
         total += len(line)
+        values += values_in(line)
+        if values > VALUES_MAX:
+            raise BrokenChain(where, f"it has more than {VALUES_MAX:,} values")
         if total > BUNDLE_CHARACTERS_MAX:
             raise BrokenChain(where, f"it is longer than {BUNDLE_CHARACTERS_MAX >> 20} MB")
         yield line

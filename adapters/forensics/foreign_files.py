@@ -4,6 +4,15 @@ from pathlib import Path
 
 from jobledger.core.errors import LedgerMisconfigured
 
+VALUES_MAX = 16_000_000
+"""More values of JSON have no bundle and no record: read, each may take 80 bytes, however short it
+is. A hundred thousand events have a third of that."""
+
+
+def values_in(text: str) -> int:
+    """Return how many values a text of JSON has at most, by the signs that stand between them."""
+    return sum(map(text.count, "[{,:"))
+
 
 def check_regular(path: Path) -> None:
     """Refuse what is no file: a pipe would be waited for, a device never ends.
@@ -33,8 +42,14 @@ def content_of(path: Path, most: int) -> bytes:
 
 
 def text_of(path: Path, most: int) -> str:
-    """Return the text that a file holds; raises as `content_of`, also for bytes that are none."""
+    """Return the text of JSON that a file holds.
+
+    Raises as `content_of`, also for bytes that are no text, or for too many values.
+    """
     try:
-        return content_of(path, most).decode()
+        text = content_of(path, most).decode()
     except UnicodeDecodeError as error:
         raise LedgerMisconfigured(f"{path} cannot be read: it is no text") from error
+    if values_in(text) > VALUES_MAX:
+        raise LedgerMisconfigured(f"{path} cannot be read: it has more than {VALUES_MAX:,} values")
+    return text
