@@ -5,6 +5,7 @@ import faulthandler
 import signal
 import sys
 from importlib import metadata
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -83,6 +84,9 @@ def main() -> None:
         _tell(str(error))
         sys.exit(int(exit_code(error)))
     except OSError as error:
+        if error.filename is None and error.errno == errno.ENOENT and not _has_place():
+            _tell("the directory that it was started in is there no more; change to another one")
+            sys.exit(int(ExitCode.MISCONFIGURED))
         if error.filename is None and error.errno not in UNWRITABLE:
             raise  # not about a file that somebody named
         where = error.filename or "what is told cannot be written"
@@ -90,6 +94,15 @@ def main() -> None:
         if error.filename is None:
             drop(sys.stdout)
         sys.exit(int(ExitCode.MISCONFIGURED))
+
+
+def _has_place() -> bool:
+    """Return whether the working directory is there; what is named beside it cannot be found."""
+    try:
+        Path.cwd()
+    except OSError:
+        return False
+    return True
 
 
 def _tell(why: str) -> None:

@@ -11,6 +11,7 @@ The standard variables `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` c
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,13 +120,19 @@ def _configured(
         if configuration.proxy:
             _check_address(configuration.proxy, "the proxy's address")
     except (ConfigException, OSError, ValueError, YAMLError) as failure:
-        problem = " ".join(str(failure).split())
+        problem = " ".join(_told(failure).split())
         raise NoWayToCluster(f"no way to an API server: {problem}") from failure
     except (AttributeError, KeyError, TypeError) as failure:
         # What the client stumbles on in a kubeconfig that is YAML and no kubeconfig.
         raise NoWayToCluster("no way to an API server: the kubeconfig is not one") from failure
     configuration.no_proxy = _exempt_from_proxy(configuration)
     return configuration, credentials
+
+
+def _told(failure: Exception) -> str:
+    if isinstance(failure, OSError) and failure.filename:
+        return f"{failure.filename}: {failure.strerror}"
+    return str(failure)
 
 
 def _check_address(address: str, whose: str) -> None:
@@ -170,6 +177,8 @@ def _from_kubeconfig(
     configuration: Configuration, files: str, settings: ConnectionSettings
 ) -> Credentials:
     """Fill in what a kubeconfig says, but for the credentials that are renewed."""
+    for file in filter(None, files.split(os.pathsep)):
+        _look_at(file)
     merged = KubeConfigMerger(files).config  # type: ignore[no-untyped-call]  # none in the client
     if merged is None:
         raise ConfigException(f"there is no kubeconfig {files}")
@@ -177,6 +186,15 @@ def _from_kubeconfig(
     credentials = _renewed(merged, loader, settings)
     loader.load_and_set(configuration)  # type: ignore[no-untyped-call]  # none in the client
     return credentials
+
+
+def _look_at(file: str) -> None:
+    """Raise `OSError` for a file that this user cannot get to: the client takes it for absent.
+
+    Of several it would go on with the others, to another cluster maybe.
+    """
+    with suppress(FileNotFoundError, NotADirectoryError):
+        os.stat(os.path.expanduser(file))  # noqa: PTH111, PTH116  # pathlib raises without a home
 
 
 def _renewed(merged: Any, loader: Any, settings: ConnectionSettings) -> Credentials:  # noqa: ANN401  # no types in the client

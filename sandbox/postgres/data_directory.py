@@ -53,12 +53,12 @@ class DataDirectory:
         Raises:
             LedgerMisconfigured: it cannot be made, or the server's user cannot get there.
         """
-        if self.path.is_mount():
-            raise LedgerMisconfigured(
-                f"{self.path} is a mount point; name a data directory below it, so that the files "
-                "beside it are kept as well"
-            )
         try:
+            if self.path.is_mount():
+                raise LedgerMisconfigured(
+                    f"{self.path} is a mount point; name a data directory below it, so that the "
+                    "files beside it are kept as well"
+                )
             parent = self.path.parent
             make_passable(parent)
             if not parent.is_dir():

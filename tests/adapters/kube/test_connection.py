@@ -1,6 +1,8 @@
 """Where the API server's address and our credentials come from, and which way requests take."""
 
+import errno
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,6 +87,27 @@ def test_no_kubeconfig_is_an_error_of_ours(tmp_path: Path) -> None:
     settings = ConnectionSettings(kubeconfig=str(tmp_path / "none"), service_account=NOWHERE)
     with pytest.raises(ClusterUnreachable, match="no way to an API server"):
         connect(settings, {})
+
+
+@pytest.mark.parametrize("others", [(), ("readable",)], ids=["alone", "before another"])
+def test_a_kubeconfig_that_this_user_cannot_get_to_is_not_taken_for_absent(
+    server: CannedServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    others: tuple[str, ...],
+) -> None:
+    """Of several files the client would go on with the others, to another cluster maybe."""
+    closed, look = str(tmp_path / "closed" / "kubeconfig"), os.stat
+
+    def seen(path: Any, *args: Any, **more: Any) -> os.stat_result:  # noqa: ANN401 passed on
+        if path == closed:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return look(path, *args, **more)
+
+    monkeypatch.setattr(os, "stat", seen)
+    files = os.pathsep.join([closed, *(kubeconfig(tmp_path, server.url, {}) for _ in others)])
+    with pytest.raises(ClusterUnreachable, match=f"API server: {closed}: Permission denied$"):
+        connect(ConnectionSettings(service_account=NOWHERE), {"KUBECONFIG": files})
 
 
 def test_an_exec_plug_in_brings_the_token_and_brings_a_new_one_when_it_expires(
