@@ -26,6 +26,8 @@ REPORT_ROLE = "jobledger_report"
 OLDEST_POSTGRES = 140000
 """PostgreSQL 14, as `server_version_num` says it."""
 
+_ENCODING = "UTF8"
+
 _DRIVER = "postgresql+psycopg"
 
 _READ_ONLY = "25006"
@@ -102,6 +104,7 @@ def open_engine(url: str, options: EngineOptions | None = None) -> Engine:
         connect_args={
             "connect_timeout": chosen.connect_timeout_seconds,
             "application_name": chosen.application_name,
+            "client_encoding": _ENCODING,  # of SQL_ASCII the driver would read texts as bytes
             **_KEEPALIVES,
             **_limits(chosen),
         },
@@ -149,9 +152,19 @@ def require_supported(server_version: int) -> None:
         )
 
 
+def require_unicode(encoding: str) -> None:
+    """Raise `LedgerMisconfigured` for a database that cannot keep every text."""
+    if encoding != _ENCODING:
+        raise LedgerMisconfigured(
+            f"the encoding of this database is {encoding}, and the ledger needs {_ENCODING}: "
+            f"CREATE DATABASE jobledger ENCODING '{_ENCODING}' TEMPLATE template0"
+        )
+
+
 def _prepare_session(connection: psycopg.Connection[Any], options: EngineOptions) -> None:
     try:
         require_supported(connection.info.server_version)
+        require_unicode(connection.info.parameter_status("server_encoding") or _ENCODING)
         register(connection)
         connection.autocommit = True
         if not pooler.look(connection, options.role):

@@ -13,6 +13,8 @@ from jobledger.adapters.postgres.connection.errors import ledger_error
 from jobledger.adapters.postgres.log.event_store import PostgresEventStore
 from jobledger.adapters.postgres.schema.version import status
 from jobledger.core.errors import BrokenChain, LedgerError, LedgerMisconfigured, LedgerUnavailable
+from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
+from tests.support.postgres import plain_url
 from tests.support.records import NOON
 
 SECRET = "s3cret"
@@ -176,6 +178,23 @@ def test_an_option_that_libpq_does_not_know() -> None:
     error = refusal(f"postgresql://user:{SECRET}@127.0.0.1/x?nonsense=1")
     assert isinstance(error, LedgerMisconfigured)
     assert "cannot be used" in str(error)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_that_cannot_keep_every_text(
+    postgres_server: EmbeddedPostgres, encoding: str
+) -> None:
+    """What `initdb` makes where no locale is set; a traceback of the driver told nobody that."""
+    name = f"encoded_{encoding.lower()}"
+    with psycopg.connect(plain_url(postgres_server.url), autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name} ENCODING '{encoding}' TEMPLATE template0")
+        try:
+            error = refusal(f"{postgres_server.url.rsplit('/', 1)[0]}/{name}")
+        finally:
+            admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    assert isinstance(error, LedgerMisconfigured)
+    assert f"the encoding of this database is {encoding}, and the ledger needs UTF8" in str(error)
 
 
 def test_a_server_that_is_too_old() -> None:
