@@ -70,8 +70,8 @@ _CONNECTION_TEXTS = {
         "its certificate is another host's; correct DATABASE_URL, or the certificate"
     ),
     "certificate verify failed|certificate has expired": (
-        "its certificate has expired, or nothing in sslrootcert vouches for it; renew it, or "
-        "correct sslrootcert"
+        "its certificate has expired, or is not valid yet by the clock of this machine, or nothing "
+        "in sslrootcert vouches for it; renew it, correct sslrootcert, or set the clock"
     ),
     "does not support SSL": "it speaks no TLS; turn `ssl` on there, or correct sslmode",
     "(certificate|private key) file": (
