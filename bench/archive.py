@@ -24,7 +24,7 @@ from jobledger.adapters.postgres.verifying.condition import condition
 from jobledger.adapters.postgres.verifying.verify import verify
 
 STORIES, STORIES_FULL = 1_800, 18_000
-"""Of 56 events each: 100,000 events, and 1 M with --full."""
+"""Of 59 events each: 106,200 events, and a million with --full."""
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MEBI = 1 << 20

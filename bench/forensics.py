@@ -33,7 +33,7 @@ from jobledger.core.values.ids import StreamId
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 STORIES, STORIES_FULL = 400, 18_000
-"""Of 56 events each: 22,400 events, and 1 M with --full."""
+"""Of 60 events each: 24,000 events, and a million with --full."""
 
 LARGE_FULL = 10_000_000
 """Events of the log in which one job is looked at, with --full."""
