@@ -22,9 +22,9 @@ class Ahead:
         return self._rows[0].due_at if self._rows else self.until
 
     def replace(self, rows: Sequence[DecisionRow], until: Instant | None) -> None:
-        """Take what a look has shown: what falls due before `until`, the earliest first."""
-        before = () if until is None else (row for row in rows if row.due_at < until)
-        self._rows, self.until = deque(before), until
+        """Take what a look has shown, what falls due first in front; not from `until` on."""
+        self._rows = deque(row for row in rows if until is None or row.due_at < until)
+        self.until = until
 
     def take(self, now: Instant) -> list[DecisionRow]:
         """Hand over what is due."""

@@ -11,7 +11,7 @@ ever more seldom.
 """
 
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -42,6 +42,9 @@ ERROR_PAUSE = timedelta(seconds=1)
 
 LOOK_AHEAD = timedelta(seconds=1)
 """What falls due so soon after a look is read with it."""
+
+SPARE_TIME = timedelta(milliseconds=5)
+"""A look takes less, mostly: it is taken where nothing falls due before."""
 
 
 def _known_until(look: Look, now: Instant) -> Instant:
@@ -81,52 +84,52 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
         As many as there is room for: the earliest of those that were never handed out, then those
         that were, in vain.
         """
+        if self._must_ask():
+            self._ask()
         with self._lock:
-            known = self._known(self._clock.now())
-            if known is None:
-                self._ahead.replace((), None)
-                self._must_look, self._dealt_with = False, set()
-        if known is not None:
-            return self._handed_over(known, now)
+            due = self._ahead.take(self._clock.now())
+        shards = self._shards() if due else ()
+        due = [row for row in due if row.shard in shards]  # others may have been given away
+        self._handed_out.add([row.decision_id for row in due], self._clock.monotonic())
+        return [self._job(row, now) for row in due]
+
+    def _must_ask(self) -> bool:
+        """Return whether what is due is not known without asking the ledger."""
+        rested = self.seconds_since_look()
+        with self._lock:
+            until = self._ahead.until
+            is_known = until is not None and self._clock.now() < until and not self._must_look
+        return not is_known or rested >= SLEEP_MAX.total_seconds()
+
+    def _ask(self) -> None:
+        """Ask the ledger what falls due until a moment from now; nothing is known if it fails."""
+        with self._lock:
+            self._ahead.replace((), None)
+            self._must_look, self._dealt_with = False, set()
         self._looked = self._clock.monotonic()
         account = self._handed_out.account(self._looked)
         room = IN_FLIGHT_MAX - len(account.in_flight)
         if room <= 0:
-            return []
-        now_here = self._clock.now()
+            return
+        now = self._clock.now()
         try:
-            look = self._look(now_here, room, account)
+            look = self._look(now, room, account)
         except LedgerError as error:
             self._not_read.warn(error)
-            return []
+            return
         except Exception:  # whatever it was: the engine goes on, and looks again
             log.exception("decisions_not_read")
-            return []
+            return
         self._not_read.over()
-        return self._handed_over(self._shown(look, now_here, is_all=len(look.due) < room), now)
-
-    def _known(self, now: Instant) -> list[DecisionRow] | None:
-        """Return what is due, if that is known without asking the ledger. Holds the lock."""
-        until, rested = self._ahead.until, self.seconds_since_look()
-        if self._must_look or until is None or now >= until or rested >= SLEEP_MAX.total_seconds():
-            return None
-        due = self._ahead.take(now)
-        shards = self._shards() if due else ()
-        return [row for row in due if row.shard in shards]  # others may have been given away
-
-    def _shown(self, look: Look, now: Instant, *, is_all: bool) -> list[DecisionRow]:
-        """Return what is due by a look; remember what falls due soon, if the look shows it all."""
         with self._lock:
             gone, self._dealt_with = self._dealt_with or set(), None
             rows = [row for row in look.due if row.decision_id not in gone]
             soon = [row for row in rows if row.due_at > now]
-            until = soon[-1].due_at if soon else None
-            self._ahead.replace(soon, _known_until(look, now) if is_all else until)
-        return [row for row in rows if row.due_at <= now]
-
-    def _handed_over(self, rows: Sequence[DecisionRow], now: datetime) -> list[Job]:
-        self._handed_out.add([row.decision_id for row in rows], self._clock.monotonic())
-        return [self._job(row, now) for row in rows]
+            if len(look.due) < room:
+                until: Instant | None = _known_until(look, now)
+            else:
+                until = soon[-1].due_at if soon else None
+            self._ahead.replace([row for row in rows if row.due_at <= now] + soon, until)
 
     def get_next_run_time(self) -> datetime | None:
         """Return when to look again.
@@ -156,6 +159,8 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
     def _pause(self) -> timedelta:
         """Return how long to sleep. Until it is known, every decision needs a wake-up."""
         now = self._clock.now()
+        if self._is_time_to_ask(now):
+            self._ask()
         with self._lock:
             next_at = self._ahead.next_at
         if next_at is None:
@@ -167,6 +172,17 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
             with self._lock:
                 self._ahead.replace((), next_at)
         return min(max(next_at - now, timedelta()), SLEEP_MAX)
+
+    def _is_time_to_ask(self, now: Instant) -> bool:
+        """Return whether what is known ends soon, and nothing falls due just now.
+
+        Asked at the end of it, the ledger would keep waiting what falls due there.
+        """
+        with self._lock:
+            next_at, until = self._ahead.next_at, self._ahead.until
+        if next_at is None or until is None or next_at >= until:
+            return False
+        return until - now < LOOK_AHEAD / 2 and next_at - now >= SPARE_TIME
 
     def needs_wake(self, due_at: Instant | None) -> bool:
         """Take note of a decision due then; return whether sleeping on would miss it.

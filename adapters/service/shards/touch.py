@@ -33,7 +33,7 @@ class Touch:
         """Tells whether anybody wants to know."""
 
     def ask(self) -> None:
-        """Carry out the duty of asking. Any answer counts, a refusal too."""
+        """Carry out the duty of asking. Any answer counts, a refusal too, but not of who we are."""
         if not self.is_needed():
             return
         try:

@@ -176,6 +176,21 @@ def test_what_falls_due_within_a_second_is_read_before_and_handed_out_at_its_ins
     assert desk.table.asked == 1
 
 
+def test_the_ledger_is_asked_before_what_is_known_ends_and_nobody_waits_for_its_answer() -> None:
+    desk = Desk(*(a_decision(f"{due_in}", due_in) for due_in in (0.85, 0.95, 1.3)))
+    assert desk.due() == []
+    desk.clock.advance(0.85)
+    assert desk.due() == ["0.85"]
+    asked = desk.table.asked
+    assert timedelta() < desk.pause() <= timedelta(seconds=0.1)
+    assert desk.table.asked == asked + 1, "half a second before the end, as there is time"
+    desk.clock.advance(0.1)
+    assert desk.due() == ["0.95"]
+    desk.pause()
+    desk.clock.advance(0.35)
+    assert (desk.due(), desk.table.asked) == (["1.3"], asked + 1)
+
+
 def test_one_that_was_read_before_is_not_handed_out_if_it_is_dealt_with_meanwhile() -> None:
     row = a_decision("b", 0.4)
     desk = Desk(row, a_decision("c", 0.7))
