@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import IO, Self
 from uuid import UUID
 
-from jobledger.adapters.forensics.bundle_files import LINE_CHARACTERS_MAX, bounded
-from jobledger.adapters.forensics.foreign_files import check_regular, text_of
-from jobledger.adapters.forensics.written_once import (
+from jobledger.adapters.files.written_once import (
     flush_directory,
     make_anew,
     make_directory,
     name_beside,
     write_once,
 )
+from jobledger.adapters.forensics.bundle_files import LINE_CHARACTERS_MAX, bounded
+from jobledger.adapters.forensics.foreign_files import check_regular, text_of
 from jobledger.core.errors import BrokenChain, LedgerMisconfigured
 from jobledger.core.forensics.bundles.bundle import Bundle, lines
 from jobledger.core.forensics.bundles.bundle import read as read_bundle

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from jobledger.adapters.files.written_once import write_once
 from jobledger.adapters.forensics.foreign_files import text_of
-from jobledger.adapters.forensics.written_once import write_once
 from jobledger.core.errors import BrokenChain, LedgerMisconfigured
 from jobledger.core.forensics.seals.seals import Seal, read, written
 

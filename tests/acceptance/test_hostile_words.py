@@ -90,7 +90,8 @@ def test_a_name_that_no_job_and_no_file_can_have(filled: Terminal) -> None:
 def test_a_ready_file_that_cannot_be_written(filled: Terminal) -> None:
     words = ("serve", "--port", "0", "--ready-file", "no/directory")
     ended = filled.jobledger(*words, code=ExitCode.MISCONFIGURED)
-    assert ended.err == "jobledger: no/directory: No such file or directory\n"
+    problem = "--ready-file no/directory cannot be written: No such file or directory"
+    assert ended.err == f"jobledger: {problem}\n"
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from jobledger.adapters.cli.options import (
     settings_from,
 )
 from jobledger.adapters.cli.output import fail
+from jobledger.adapters.files.written_once import in_place_of
 from jobledger.adapters.forensics.bundle_files import write
-from jobledger.adapters.forensics.written_once import in_place_of
 from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.forensics.bundles.bundle import Bundle

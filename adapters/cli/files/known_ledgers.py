@@ -7,7 +7,7 @@ none. Somebody who controls a cluster with another directory would see an empty 
 import os
 from pathlib import Path
 
-from jobledger.adapters.forensics.written_once import in_place_of
+from jobledger.adapters.files.written_once import in_place_of
 from jobledger.adapters.settings import Settings, default_data_dir
 
 KEPT_MAX = 50

@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from jobledger.adapters.forensics.written_once import beside, make_directory, take_place
+from jobledger.adapters.files.written_once import beside, make_directory, take_place
 from jobledger.adapters.postgres.reports.by_month import DELIMITER, QUOTE
 from jobledger.core.errors import LedgerMisconfigured
 

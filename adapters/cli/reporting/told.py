@@ -14,7 +14,7 @@ from jobledger.adapters.cli.reporting.machine_forms import as_csv, as_json, as_p
 from jobledger.adapters.cli.reporting.options import ReportForm
 from jobledger.adapters.cli.reporting.quantities import quantity
 from jobledger.adapters.cli.reporting.table import fitted
-from jobledger.adapters.forensics.written_once import in_place_of
+from jobledger.adapters.files.written_once import in_place_of
 from jobledger.adapters.postgres.reports.asking.buckets import lacks_gaps
 from jobledger.adapters.postgres.reports.asking.report import Answer, Unit
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.output import fail
-from jobledger.adapters.forensics.written_once import in_place_of
+from jobledger.adapters.files.written_once import in_place_of
 
 
 def tell_ready(file: Path | None, url: str) -> None:

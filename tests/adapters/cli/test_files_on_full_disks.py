@@ -12,8 +12,8 @@ from jobledger.adapters.cli.files import known_ledgers, parquet_files
 from jobledger.adapters.cli.reporting.options import ReportForm
 from jobledger.adapters.cli.reporting.told import tell
 from jobledger.adapters.cli.running.ready_file import tell_ready
+from jobledger.adapters.files.written_once import in_place_of, write_once
 from jobledger.adapters.forensics.archive_files import ArchiveWriter
-from jobledger.adapters.forensics.written_once import in_place_of, write_once
 from jobledger.adapters.settings import Settings
 from jobledger.core.errors import LedgerMisconfigured
 from tests.adapters.cli.answers import answer

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.files.written_once import in_place_of, write_once
 from jobledger.adapters.forensics import signing
-from jobledger.adapters.forensics.written_once import in_place_of, write_once
 from jobledger.core.errors import LedgerMisconfigured
 
 pytestmark = pytest.mark.faults

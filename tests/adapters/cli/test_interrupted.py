@@ -32,7 +32,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from pathlib import Path
 from jobledger.adapters.cli import lazy_commands
 from jobledger.adapters.cli.main import main
-from jobledger.adapters.forensics.written_once import in_place_of
+from jobledger.adapters.files.written_once import in_place_of
 
 def command() -> None:
     with in_place_of(Path({file!r})) as fresh:
