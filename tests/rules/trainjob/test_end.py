@@ -230,6 +230,14 @@ def leaving(at: float = 30, **spec: Any) -> TrainJobSeen:  # noqa: ANN401 as `ma
         under_way=["delete_jobset"],
     ),
     Row(
+        rule="a JobSet whose end somebody took away stays, if no deadline has passed",
+        story=[*completed(), jobset(70, counts(active=1))],
+        then=[told.observed(counts(active=1))],
+        conditions=[TRUE, COMPLETE],
+        under_way=[],
+        facts={"doomed": False},
+    ),
+    Row(
         rule="a deadline passes though the objects were never created",
         story=[*seen(active_deadline_seconds=100), not_created(1), due(DEADLINE)],
         then=[
