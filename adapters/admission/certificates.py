@@ -105,7 +105,7 @@ def belong_together(chain: str, key: str) -> bool:
     return bool(public == certificate.public_key())
 
 
-def is_at_its_end(chain: str, now: Instant) -> tuple[Instant, bool]:
+def end_of(chain: str, now: Instant) -> tuple[Instant, bool]:
     """Return until when a certificate is valid, and whether nearly all of that time is over.
 
     Raises:

@@ -9,7 +9,7 @@ from threading import Event
 from cryptography import x509
 
 from jobledger.adapters.admission import tls
-from jobledger.adapters.admission.certificates import is_at_its_end
+from jobledger.adapters.admission.certificates import end_of
 from jobledger.adapters.admission.kept_certificate import (
     CHAIN,
     TRUSTED,
@@ -79,7 +79,7 @@ def certified(
 
 
 def _tell_end(directory: Path, chain: str, now: Instant) -> None:
-    ends, is_near = is_at_its_end(chain, now)
+    ends, is_near = end_of(chain, now)
     told = {
         "file": str(directory / CHAIN),
         "until": ends.isoformat(),

@@ -108,21 +108,12 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
             self._must_look, self._dealt_with = False, set()
         self._looked = self._clock.monotonic()
         account = self._handed_out.account(self._looked)
-        room = IN_FLIGHT_MAX - len(account.in_flight)
-        if room <= 0:
-            return
-        now = self._clock.now()
-        try:
-            look = self._look(now, room, account)
-        except LedgerError as error:
-            self._not_read.warn(error)
-            return
-        except Exception:  # whatever it was: the engine goes on, and looks again
-            log.exception("decisions_not_read")
-            return
-        self._not_read.over()
+        room, now = IN_FLIGHT_MAX - len(account.in_flight), self._clock.now()
+        look = self._read(now, room, account) if room > 0 else None
         with self._lock:
             gone, self._dealt_with = self._dealt_with or set(), None
+            if look is None:
+                return
             rows = [row for row in look.due if row.decision_id not in gone]
             soon = [row for row in rows if row.due_at > now]
             if len(look.due) < room:
@@ -130,6 +121,19 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
             else:
                 until = soon[-1].due_at if soon else None
             self._ahead.replace([row for row in rows if row.due_at <= now] + soon, until)
+
+    def _read(self, now: Instant, room: int, account: Account) -> Look | None:
+        """Return what the ledger shows; None, and the log is told, if it cannot be read."""
+        try:
+            look = self._look(now, room, account)
+        except LedgerError as error:
+            self._not_read.warn(error)
+            return None
+        except Exception:  # whatever it was: the engine goes on, and looks again
+            log.exception("decisions_not_read")
+            return None
+        self._not_read.over()
+        return look
 
     def get_next_run_time(self) -> datetime | None:
         """Return when to look again.

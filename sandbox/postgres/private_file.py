@@ -1,7 +1,8 @@
 """Writes a small file atomically and readable by its owner only."""
 
-import os
 from pathlib import Path
+
+from jobledger.adapters.files.written_once import beside, take_place
 
 
 def write_private(path: Path, content: str) -> None:
@@ -10,13 +11,6 @@ def write_private(path: Path, content: str) -> None:
     Raises:
         OSError: it cannot be written; nothing is left then.
     """
-    scratch = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    scratch.unlink(missing_ok=True)
-    try:
-        with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
+    with beside(path, 0o600) as fresh:
+        fresh.write_text(content)
+        take_place(fresh, path)

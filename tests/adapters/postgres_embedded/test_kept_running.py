@@ -79,7 +79,8 @@ def test_a_full_disk_is_told_and_leaves_nothing_in_the_way(data_directory: Path)
         pytest.raises(LedgerMisconfigured, match=f"{data_directory} cannot be started: File too"),
     ):
         EmbeddedPostgres(data_directory).start()
-    assert not list(data_directory.parent.glob("*.tmp"))
+    beside = data_directory.parent
+    assert not [*beside.glob("*.tmp"), *beside.glob(f".*.{os.getpid()}")]
     with EmbeddedPostgres(data_directory) as server:
         assert answers(server.url)
 
