@@ -201,6 +201,8 @@ class RayJobState(Struct, frozen=True):
     """One that was made for an attempt that is over; it has the name that all submitters have."""
     gone: tuple[str, ...] = ()
     """UIDs of children that are known to be gone: late news of them is no news."""
+    lost_children: bool = False
+    """A RayCluster or submitter went, or was going, that was not asked to go here."""
     reason: str = ""
     message: str = ""
     started_at: Instant | None = None

@@ -182,7 +182,7 @@ def _cluster_observed(state: RayJobState, event: events.ClusterObserved) -> RayJ
     if event.state == "ready" and not event.address and state.phase is Phase.INITIALIZING:
         message = NO_DASHBOARD_PORT
     return replace(
-        state,
+        _losing(state, known, EffectKind.DELETE_CLUSTER) if event.deleting else state,
         refused=tuple(item for item in state.refused if item not in missing),
         message=message,
         shown_cluster=_shown_cluster(state, event),
@@ -220,8 +220,25 @@ def _cluster_vanished(state: RayJobState, event: events.ClusterVanished) -> RayJ
         lost = was_handed_in(state) or is_sidecar(state)
         attempt = replace(attempt, cluster_lost=lost, cluster_again=not lost)
         entrypoint = entrypoint if lost else entrypoint.heard()  # its silence has an end
-    state = replace(state, entrypoint=entrypoint)
+    lost_children = state.lost_children or not event.asked
+    state = replace(state, entrypoint=entrypoint, lost_children=lost_children)
     return remember_gone(replace(state, cluster=None, attempt=attempt, kept=False), event.uid)
+
+
+def _losing(
+    state: RayJobState, known: KnownCluster | KnownSubmitter | None, deletion: EffectKind
+) -> RayJobState:
+    """Return the state in which a child is going; that of itself says nothing if it was asked to.
+
+    Args:
+        state: The state before.
+        known: The child, as it was known before.
+        deletion: The effect that asks it to go.
+    """
+    asked = known is not None and known.delete_asked
+    if asked or any(effect.desired.kind is deletion for effect in state.effects):
+        return state
+    return replace(state, lost_children=True)
 
 
 def _submitter_observed(state: RayJobState, event: events.SubmitterObserved) -> RayJobState:
@@ -230,6 +247,8 @@ def _submitter_observed(state: RayJobState, event: events.SubmitterObserved) -> 
     fresh = KnownSubmitter(name=event.name, uid=event.uid, deleting=event.deleting)
     if event.orphan:
         return replace(state, orphan_submitter=fresh)
+    if event.deleting:
+        state = _losing(state, known, EffectKind.DELETE_SUBMITTER)
     if known is not None and known.uid in ("", event.uid):
         fresh = replace(known, uid=event.uid, deleting=event.deleting)
     return replace(state, submitter=fresh)
@@ -262,6 +281,7 @@ def _submitter_vanished(state: RayJobState, event: events.SubmitterVanished) -> 
         return replace(state, orphan_submitter=None)
     if known is None:
         return state
+    state = replace(state, lost_children=state.lost_children or not event.asked)
     if event.asked or standing(state) is not Phase.RUNNING:
         return replace(state, submitter=None)
     if known.outcome:  # how it ended still matters; one made in its place is found by name

@@ -344,7 +344,7 @@ def _unshown(job: CachedJob, effect: OpenEffect) -> str:
 
 def _act(world: World, job: CachedJob, effect: OpenEffect, state: JobState) -> Done:
     assert isinstance(state, RayJobState), "a stream is one job, of one kind"
-    if effect.desired.kind in CREATIONS and state.gone:
+    if effect.desired.kind in CREATIONS and state.lost_children:
         wait_if_gone(world, job, RAYJOBS)
     return act(world, job, effect, names_of(state.attempt))
 
