@@ -17,7 +17,7 @@ from jobledger.core.rayjob.events.lifecycle import RetryGranted
 from jobledger.core.rayjob.observations.children import owner_uid
 from jobledger.core.rayjob.phases import FINAL, Phase
 from jobledger.core.rayjob.spec.spec import DeletionPolicy
-from jobledger.core.rayjob.state import RayJobState, selects_cluster
+from jobledger.core.rayjob.state import RayJobState, selects_cluster, standing
 from jobledger.core.rayjob.status.status import FIELDS, status
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import StreamId
@@ -32,6 +32,7 @@ from tests.simulation.batch_verdict import check_batches, unrest_of_batches
 from tests.simulation.train_verdict import check_trains, unrest_of_trains
 from tests.simulation.witness import Story, Violation, require
 from tests.simulation.world import World
+from tests.support.memory.ray_jobs import TERMINAL
 
 HOUR = timedelta(hours=1)
 EVENTS_PER_HOUR_MAX = 600
@@ -63,7 +64,8 @@ def unrest(world: World) -> str:
     for story in world.witness.stories.values():
         identity = story.state.identity
         shown = jobs.get(identity.uid) if identity is not None else None
-        if reason := _unrest_of(story.state, shown, lost=bool(story.lost)):
+        reason = _unrest_of(story.state, shown, lost=bool(story.lost))
+        if reason := reason or _unseen_end(world, story.state):
             return f"{identity.name if identity else '?'}: {reason}"
     return unrest_of_trains(world) or unrest_of_batches(world)
 
@@ -98,6 +100,19 @@ def _unrest_of(state: RayJobState, job: Manifest | None, *, lost: bool) -> str:
     if (shown := _plain(shows)) != (known := _plain(is_so)):
         return f"it shows {shown!r} and is {known!r}"
     return ""
+
+
+def _unseen_end(world: World, state: RayJobState) -> str:
+    """Return that the Ray job of a job that waits has ended, which the next look at it will tell.
+
+    Only one that runs is looked at: one in ValidationFailed may.
+    """
+    attempt = state.attempt
+    looked_at = is_open(state) and standing(state) is Phase.RUNNING
+    if attempt is None or not looked_at or state.entrypoint.has_ended:
+        return ""
+    has_ended = world.heads.status(attempt.address, attempt.job_id) in TERMINAL
+    return "its Ray job has ended, which nobody has seen" if has_ended else ""
 
 
 def _plain(shown: Manifest) -> bytes:
