@@ -10,6 +10,7 @@ from rich.text import Text
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.output import console, fail
 from jobledger.adapters.cli.running.stopping import StopSignals
+from jobledger.adapters.http.server import CannotServe
 from jobledger.adapters.telemetry.logging import configure_logging
 from jobledger.sandbox.kubeconfig import write_environment
 from jobledger.sandbox.wiring import start_sandbox
@@ -37,6 +38,10 @@ def sandbox(
             f"--dir {directory or made} cannot be used: {error.strerror or error}",
             ExitCode.MISCONFIGURED,
         )
+    except CannotServe:
+        if directory is None:
+            made.rmdir()
+        raise
     sourced = write_environment(running.kubeconfig, running.data_plane.proxy_url)
     console.print(f"The sandbox serves {running.api.url}. In another terminal:", soft_wrap=True)
     console.print(Text(f"  {sourced}"), soft_wrap=True)

@@ -1,11 +1,16 @@
 """The server starts, stops, and starts again as a real one does that has lost its storage."""
 
+import socket
+import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 
+from jobledger.adapters.http.server import CannotServe
 from jobledger.sandbox.admission.builtin_kinds import BUILTIN_KINDS
 from jobledger.sandbox.api_server import SandboxApi
+from jobledger.sandbox.commands.sandbox import sandbox
 from jobledger.sandbox.model.storage import Storage
 from tests.support.api import RAYJOBS, Api, api_at, own_namespace, rayjob
 
@@ -61,3 +66,14 @@ def test_history_is_bounded_and_says_what_it_forgot() -> None:
 def test_health_is_answered(api: Api) -> None:
     for path in ("/healthz", "/livez", "/readyz"):
         assert api.request("GET", path).body == "ok"
+
+
+def test_a_sandbox_that_cannot_serve_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for of_the_process in ("configure_logging", "StopSignals"):
+        monkeypatch.setattr(f"{sandbox.__module__}.{of_the_process}", lambda *_: None)
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(CannotServe):
+        sandbox(port=taken.getsockname()[1])
+    assert list(tmp_path.iterdir()) == []
