@@ -8,7 +8,7 @@ after a restart or after another replica, reads what is left of its budget with 
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 HOUR_SECONDS = 3600.0
 
@@ -34,11 +34,12 @@ class Budget:
     def now(self, at: float) -> "Budget":
         """Return what is left at a later instant."""
         gained = max(0.0, at - self.at) * self.per_second
-        return replace(self, left=min(self.at_once, self.left + gained), at=max(self.at, at))
+        left = min(self.at_once, self.left + gained)
+        return Budget(self.at_once, self.per_second, left, max(self.at, at))
 
     def without(self, used: int) -> "Budget":
         """Return what is left after so many events, or bytes."""
-        return replace(self, left=self.left - used)
+        return Budget(self.at_once, self.per_second, self.left - used, self.at)
 
     @property
     def is_used_up(self) -> bool:

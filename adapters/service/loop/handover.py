@@ -43,6 +43,10 @@ Announce = Callable[[JobIdentity, Sequence[JobEvent], AnyKind, JobState], None]
 """Sends the Kubernetes Events that follow from events; last comes the state before them."""
 
 
+_ENDS_OF_EFFECTS = (EffectSucceeded, EffectFailed, EffectSuperseded)
+_ENDS_OF_DECISIONS = (DecisionFired, DecisionCancelled)
+
+
 @dataclass(frozen=True, slots=True)
 class Handover:
     """Passes on what follows."""
@@ -206,15 +210,15 @@ class Handover:
     def _close_finished(self, stream: StreamId, events: Sequence[JobEvent]) -> None:
         under_way = self.under_way.get(stream, {})
         for event in events:
-            if isinstance(event, EffectSucceeded | EffectFailed | EffectSuperseded):
+            if isinstance(event, _ENDS_OF_EFFECTS):
                 effect_task = under_way.pop(event.effect_id, None)
                 if effect_task is not None:
                     effect_task.is_dropped = True
-            if isinstance(event, DecisionFired | DecisionCancelled):
+            elif isinstance(event, _ENDS_OF_DECISIONS):
                 self.alarms.done(event.decision_id)
-            if isinstance(event, DecisionFired):
-                late = (self.context.clock.now() - event.due_at).total_seconds()
-                self.context.metrics.lateness_seconds.labels(event.kind.value).observe(late)
+                if isinstance(event, DecisionFired):
+                    late = (self.context.clock.now() - event.due_at).total_seconds()
+                    self.context.metrics.lateness_seconds.labels(event.kind.value).observe(late)
 
 
 def is_held(state: JobState) -> bool:
