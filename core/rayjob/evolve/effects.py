@@ -142,9 +142,9 @@ def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
         case EffectKind.CREATE_SUBMITTER:
             return _submitter_created(state, event)
         case EffectKind.DELETE_CLUSTER:
-            return _cluster_deleted(_losing(state, event), event)
+            return _cluster_deleted(_found_gone(state, event), event)
         case EffectKind.DELETE_SUBMITTER:
-            return _submitter_deleted(_losing(state, event), event)
+            return _submitter_deleted(_found_gone(state, event), event)
         case EffectKind.SUBMIT_ENTRYPOINT:
             taken = replace(attempt, submitted=True) if attempt is not None else None
             heard = replace(state.entrypoint, silent_since=None, trouble="")
@@ -212,7 +212,7 @@ def _submitter_created(state: RayJobState, event: EffectSucceeded) -> RayJobStat
     return remember_gone(known, before)
 
 
-def _losing(state: RayJobState, event: EffectSucceeded) -> RayJobState:
+def _found_gone(state: RayJobState, event: EffectSucceeded) -> RayJobState:
     """Return the state in which what was to be deleted had gone before, whoever asked it to."""
     if not event.gone or event.uid in state.gone:
         return state
