@@ -134,12 +134,13 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
     stores = _stores(ports)
     event_recorder = EventRecorder(ports.cluster, options.metrics, options.actor)
     context = _effect_context(ports, options, hooks, stores)
+    workers = Workers(ports.clock, options.workers, stores.slots.namespace)
     handover = hooks.handover(
         Handover(
             context=context,
             pods=_failing_pods(options, context),
-            workers=Workers(ports.clock, options.workers, stores.slots.namespace),
-            publisher=_publisher(ports, options, stores),
+            workers=workers,
+            publisher=_publisher(ports, options, stores, workers),
             followers=_followers(ports, options, context, stores),
             alarms=ports.alarms,
             announce=hooks.announce(event_recorder.announce, stores.live),
@@ -288,7 +289,9 @@ def _effect_context(
     )
 
 
-def _publisher(ports: ServicePorts, options: ServiceOptions, stores: Stores) -> Publisher:
+def _publisher(
+    ports: ServicePorts, options: ServiceOptions, stores: Stores, workers: Workers
+) -> Publisher:
     watching = {kind.name: kind.watching for kind in options.kinds}
 
     def see(job: CachedJob, at: Instant) -> JobObservation:
@@ -305,6 +308,7 @@ def _publisher(ports: ServicePorts, options: ServiceOptions, stores: Stores) -> 
         ports.leases.may_act,
         options.mapper.control_policy.is_refused,
         lost.are_shown,
+        workers.is_behind,
     )
 
 

@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.status.applying import StatusWrite
+from jobledger.adapters.service.status.company import Company, without_progress
 from jobledger.adapters.service.status.drift import Ends, Kept
-from jobledger.adapters.service.status.shown import PROGRESS, Shown, shown_by, shows, tells_no_more
+from jobledger.adapters.service.status.shown import Shown, shown_by, shows, tells_no_more
 from jobledger.adapters.service.status.unwritten import Unwritten
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.workers import Task
@@ -34,15 +35,10 @@ from jobledger.core.kinds import KINDS, AnyKind
 from jobledger.core.log.chain import canonical, data_sha
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Cluster
-from jobledger.core.values.documents import Json, Manifest, child, text
+from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import StreamId, observation_id
 
 log = get_logger(__name__)
-
-PROGRESS_DELAY_SECONDS = 1.0
-"""How long mere progress within a phase waits to go out with another change."""
-ENDED_DELAY_SECONDS = 0.2
-"""How long the end of a Ray job does: its submitter mostly ends with it, and the phase follows."""
 
 PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS = 0.25, 30.0
 CONFLICT_PAUSE_SECONDS = 0.02
@@ -62,10 +58,8 @@ class _Outbox:
     identity: JobIdentity
     kind: AnyKind
     waiting: deque[Manifest] = field(default_factory=deque)
-    not_before: float = 0.0
-    """Monotonic instant before which the last of them, mere progress, need not be written."""
-    offered: Manifest | None = None
-    """The newest status that was offered."""
+    company: Company = field(default_factory=Company)
+    """What the last of them may wait for."""
     shown: Manifest | None = None
     """The last status written by this process."""
     written: bytes = b""
@@ -75,7 +69,7 @@ class _Outbox:
     task: int = 0
     """Number of the task that is under way; 0: none."""
     resting: bool = False
-    """Whether that task waits for `not_before`."""
+    """Whether that task waits for company."""
     retired: bool = False
     """Whether it is to be dropped once nothing waits in it."""
     waits_for_watch: bool = False
@@ -96,6 +90,8 @@ class Publisher:
     """Whether another controller was met among the jobs of a kind in a namespace."""
     is_ahead: Callable[[StreamId], bool] = lambda _: False
     """Whether a job shows a status of ours that is ahead of the log."""
+    is_behind: Callable[[], bool] = lambda: False
+    """Whether other work waits for the workers."""
     outboxes: dict[StreamId, _Outbox] = field(default_factory=dict)
     ends: Ends = field(default_factory=Ends)
     left: dict[StreamId, None] = field(default_factory=dict)
@@ -116,15 +112,16 @@ class Publisher:
         with self.lock:
             box = self._box(identity, kind)
             box.retired = False
-            rests_until = box.not_before if box.resting else 0.0
+            rests_until = box.company.not_before if box.resting else 0.0
             for status in statuses:
-                self._time(box, status)
+                now, is_awaited = self.clock.monotonic(), bool(box.waiting)
+                box.company.offer(status, now, is_awaited=is_awaited)
                 last = box.waiting[-1] if box.waiting else None
                 if last is not None and self._may_skip(box, last, status):
                     box.waiting.pop()
                 box.waiting.append(status)
             self._drop_written(box)
-            in_haste = box.not_before < rests_until
+            in_haste = box.company.not_before < rests_until
             if not box.waiting or (box.task and not in_haste):
                 return None
             box.task, box.resting = next(self.numbers), False  # one that rests is not waited for
@@ -174,11 +171,12 @@ class Publisher:
 
     def _written_anew(self, box: _Outbox) -> bool:
         """Let the newest status wait to be written again, if others have changed it."""
-        if box.offered is None or box.waiting or not box.kept.is_drifted():
+        offered = box.company.offered
+        if offered is None or box.waiting or not box.kept.is_drifted():
             return False
         now = self.clock.monotonic()
-        box.not_before = now + box.kept.pause(now)
-        box.waiting.append(box.offered)
+        box.company.put_off(now + box.kept.pause(now))
+        box.waiting.append(offered)
         box.written, box.shown = b"", None
         self.metrics.status_writes.labels("overwritten").inc()
         log.warning("status_overwritten", job=f"{box.identity.namespace}/{box.identity.name}")
@@ -195,7 +193,7 @@ class Publisher:
         if len(box.waiting) > 1:
             return False
         shown = box.shown if not box.failures else None
-        return shown is not None and _without_progress(shown) == _without_progress(last)
+        return shown is not None and without_progress(shown) == without_progress(last)
 
     def _drop_written(self, box: _Outbox) -> None:
         """Drop what is there already; after a failure nobody knows what is."""
@@ -218,19 +216,10 @@ class Publisher:
                 box.waiting.popleft()
 
     def _early(self, box: _Outbox) -> float:
-        """Return for how many seconds mere progress may still wait for company."""
-        early = box.not_before - self.clock.monotonic()
-        return early if len(box.waiting) == 1 and early > 0 else 0.0
-
-    def _time(self, box: _Outbox, status: Manifest) -> None:
-        """Let mere progress wait a moment for company; the end of the Ray job, a shorter one."""
-        delay = ENDED_DELAY_SECONDS if _has_ended(status) else PROGRESS_DELAY_SECONDS
-        until = self.clock.monotonic() + delay
-        if box.offered is None or _without_progress(box.offered) != _without_progress(status):
-            box.not_before = 0.0
-        else:
-            box.not_before = min(box.not_before, until) if box.waiting else until
-        box.offered = status
+        """Return for how many seconds the one that waits may still wait for company."""
+        if len(box.waiting) > 1:
+            return 0.0
+        return box.company.early(self.clock.monotonic(), is_behind=self.is_behind())
 
     def forget(self, stream: StreamId) -> None:
         """Drop all that is known of a job that is gone, or somebody else's now."""
@@ -385,12 +374,3 @@ class Publisher:
         self.metrics.status_writes.labels(outcome).inc()
         with self.lock:
             box.waiting.clear()
-
-
-def _without_progress(status: Manifest) -> dict[str, Json]:
-    """Return what users must see at once."""
-    return {key: value for key, value in status.items() if key not in PROGRESS}
-
-
-def _has_ended(status: Manifest) -> bool:
-    return text(status, "jobStatus") not in ("", "PENDING", "RUNNING")

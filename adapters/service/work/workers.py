@@ -118,6 +118,10 @@ class Workers:
         with self._changed:
             return any(shard_of(stream) in shards for stream, _ in self._busy)
 
+    def is_behind(self) -> bool:
+        """Return whether more queues wait for a thread than there are threads."""
+        return len(self._ready) > self._count
+
     def __len__(self) -> int:
         with self._changed:
             waiting = sum(len(queue) for queue in self._queues.values())

@@ -30,7 +30,9 @@ class Desk(Bench):
             lambda _: self.acts,
             lambda *where: where in self.refused,
             self._is_ahead,
+            lambda: self.is_behind,
         )
+        self.is_behind = False
         self.asked_whether_ahead = 0
         self.a_job = self.job({"metadata.finalizers": [FINALIZER]})
         self.tasks: list[Task] = []

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from jobledger.adapters.service.status.status_writer import (
+from jobledger.adapters.service.status.company import (
+    BEHIND_DELAY_SECONDS,
+    BEHIND_LOOK_SECONDS,
     ENDED_DELAY_SECONDS,
-    PAUSE_FIRST_SECONDS,
-    PAUSE_MAX_SECONDS,
     PROGRESS_DELAY_SECONDS,
 )
+from jobledger.adapters.service.status.status_writer import PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS
 from jobledger.core.errors import (
     ClusterError,
     ClusterUnreachable,
@@ -271,6 +272,42 @@ def test_a_copy_without_company_goes_out_after_its_delay(desk: Desk) -> None:
     desk.clock.advance(PROGRESS_DELAY_SECONDS)
     assert desk.work() == []
     assert desk.shown()["rayClusterStatus"] == {"state": "suspended"}
+
+
+def behind_with_a_copy(desk: Desk, **fields: object) -> None:
+    """Let other work wait, and the delay of a copy of the RayCluster's status be over."""
+    desk.offer(a_status("Initializing"))
+    desk.work()
+    desk.is_behind = True
+    desk.offer(a_status("Initializing", **{"rayClusterStatus": {"state": "ready"}, **fields}))
+    desk.work()
+    desk.clock.advance(PROGRESS_DELAY_SECONDS)
+
+
+def test_while_other_work_waits_a_copy_waits_longer_for_the_next_phase(desk: Desk) -> None:
+    behind_with_a_copy(desk)
+    assert desk.work() == [BEHIND_LOOK_SECONDS]
+    desk.offer(a_status("Running", rayClusterStatus={"state": "ready"}))
+    assert desk.work() == []
+    assert desk.written() == ["Initializing", "Running"]
+
+
+@pytest.mark.parametrize("ends", ["no other work waits", "it has waited for long"])
+def test_it_does_not_wait_for_ever(desk: Desk, ends: str) -> None:
+    behind_with_a_copy(desk)
+    assert desk.work() == [BEHIND_LOOK_SECONDS]
+    if ends == "no other work waits":
+        desk.is_behind = False
+    else:
+        desk.clock.advance(BEHIND_DELAY_SECONDS)
+    assert desk.work() == []
+    assert desk.shown()["rayClusterStatus"] == {"state": "ready"}
+
+
+def test_the_end_of_a_ray_job_waits_no_longer_though_other_work_waits(desk: Desk) -> None:
+    behind_with_a_copy(desk, jobStatus="FAILED")
+    assert desk.work() == []
+    assert desk.shown()["jobStatus"] == "FAILED"
 
 
 def test_a_copy_that_waits_gives_way_to_the_next_phase_again_and_again(desk: Desk) -> None:

@@ -52,6 +52,17 @@ def test_nothing_is_carried_out_before_the_gate_opens() -> None:
     assert done == ["a"]
 
 
+def test_they_are_behind_while_more_jobs_wait_than_there_are_threads() -> None:
+    workers = Workers(SimulatedClock(NOON), 2)
+    workers.open_gate()
+    for number in range(3):
+        assert not workers.is_behind()
+        workers.submit(a_stream(str(number)), lambda: None)
+    assert workers.is_behind()
+    workers.run_once()
+    assert not workers.is_behind()
+
+
 def test_tasks_of_a_job_are_carried_out_in_the_order_of_asking() -> None:
     done: list[str] = []
     with at_work(4) as workers:
