@@ -52,6 +52,18 @@ class LeasesContract:
         assert {shard: lease.epoch for shard, lease in two.items()} == dict.fromkeys(range(4), 2)
         assert empty_ledger.leases.current() == two
 
+    def test_a_lease_that_ends_too_late_lasts_for_one_more_term(self, empty_ledger: Ledger) -> None:
+        """The clock was set back since, or another server with another clock was promoted."""
+        leases = empty_ledger.leases
+        leases.acquire("alive", TERM * 3, 2)
+        leases.acquire("dead", TERM * 40, 4)
+        two = leases.acquire("two", TERM, 1)
+        ends = {lease.owner: lease.until for lease in leases.current().values()}
+        assert ends["dead"] == two[6].until
+        assert ends["alive"] > ends["dead"], "so long it may be"
+        leases.acquire("one", EXPIRED, 1)
+        assert leases.current()[2].until == ends["dead"], "who asks for nothing cuts nothing"
+
     def test_a_late_holder_keeps_its_epoch_if_nobody_came(self, empty_ledger: Ledger) -> None:
         empty_ledger.leases.acquire("one", EXPIRED, 4)
         again = empty_ledger.leases.acquire("one", TERM, 4)

@@ -28,6 +28,13 @@ class ReplicasContract:
         assert long.until - short.until >= TERM
         assert long.since == short.since
 
+    def test_what_is_worth_too_much_is_worth_one_more_term(self, empty_ledger: Ledger) -> None:
+        """The clock was set back since."""
+        replicas = empty_ledger.replicas
+        replicas.beat("dead/1", TERM * 40, hears=True)
+        told = {one.owner: one.until for one in replicas.beat("a/1", TERM, hears=True)}
+        assert told["dead/1"] == told["a/1"]
+
     def test_who_is_silent_for_longer_is_gone(self, empty_ledger: Ledger) -> None:
         replicas = empty_ledger.replicas
         replicas.beat("a/1", OVER, hears=True)

@@ -4,6 +4,10 @@
 --
 -- The append lock makes the change of hands a point between two appends: once this commits, no
 -- append under an older epoch is in flight or can come.
+--
+-- If the clock was set back, or that of a standby that was promoted is behind, a holder that died
+-- would be waited for until the clock is where it was. All replicas ask for leases of one length,
+-- or of nearly one: what ends after four of them was granted before that, and lasts for one more.
 CREATE FUNCTION {schema}.acquire_shards_v1(
     new_owner text, duration interval, wanted integer, shards integer, slot integer
 ) RETURNS SETOF {schema}.shard_lease
@@ -19,6 +23,8 @@ BEGIN
     END IF;
     LOCK TABLE {schema}.append_lock IN EXCLUSIVE MODE;
     now_is := clock_timestamp();
+    UPDATE {schema}.shard_lease l SET until = now_is + duration
+    WHERE l.owner NOT IN ('', new_owner) AND l.until > now_is + 4 * duration AND duration > '0';
     UPDATE {schema}.shard_lease l SET until = now_is + duration WHERE l.owner = new_owner;
     GET DIAGNOSTICS held = ROW_COUNT;
     INSERT INTO {schema}.shard_lease AS l (shard, epoch, owner, until)

@@ -2,6 +2,9 @@
 -- serve the same cluster: by name, with the number of shards that each holds. Who has been gone for a day is forgotten.
 --
 -- It takes no lock that appends take: a heartbeat must not be late because others write.
+--
+-- An instant still to come was told before the clock was set back (acquire_shards_v1): who is gone
+-- would be there until then, and hear the API server later than all others. It is made now.
 CREATE FUNCTION {schema}.beat_v1(
     this_owner text, this_cluster text, duration interval, hears boolean
 )
@@ -34,6 +37,20 @@ BEGIN
             WHEN excluded.hears AND NOT r.hears THEN now_is
             ELSE r.well_since
         END;
+    UPDATE {schema}.replica r SET
+        since = least(r.since, now_is),
+        until = CASE
+            WHEN r.until > now_is + 4 * duration AND duration > '0' THEN now_is + duration
+            ELSE r.until
+        END,
+        heard_at = least(r.heard_at, now_is),
+        well_since = least(r.well_since, now_is)
+    WHERE r.owner IN (
+        SELECT o.owner FROM {schema}.replica o
+        WHERE greatest(o.since, o.heard_at, o.well_since) > now_is
+            OR (o.until > now_is + 4 * duration AND duration > '0')
+        FOR UPDATE SKIP LOCKED  -- two who beat at once would wait for each other
+    );
     DELETE FROM {schema}.replica r WHERE r.until < now_is - interval '1 day';
     RETURN QUERY
     SELECT r.owner, r.since, r.until, r.heard_at, r.well_since, coalesce(l.shards, 0)

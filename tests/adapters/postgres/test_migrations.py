@@ -46,6 +46,7 @@ REVISIONS = (
     "0113",
     "0114",
     "0115",
+    "0116",
 )
 """All migrations, in their order."""
 

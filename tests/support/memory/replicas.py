@@ -37,6 +37,9 @@ class MemoryReplicas:
                 else None,
                 shards=0,
             )
+            self._replicas = {
+                name: _made_now(found, now, duration) for name, found in self._replicas.items()
+            }
             return self.current()
 
     def leave(self, owner: str) -> None:
@@ -55,3 +58,15 @@ class MemoryReplicas:
                 for owner, found in sorted(self._replicas.items())
                 if found.until >= now
             ]
+
+
+def _made_now(found: Replica, now: Instant, duration: timedelta) -> Replica:
+    """Return what was told before the clock was set back as if it were told now."""
+    is_late = duration > timedelta() and found.until > now + 4 * duration
+    return replace(
+        found,
+        since=min(found.since, now),
+        until=now + duration if is_late else found.until,
+        heard_at=min(found.heard_at, now) if found.heard_at else None,
+        well_since=min(found.well_since, now) if found.well_since else None,
+    )
