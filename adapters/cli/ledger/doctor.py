@@ -24,6 +24,7 @@ from jobledger.adapters.kube.checks import leaks, webhooks
 from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.postgres.checks import guards, housekeeping, invariants
 from jobledger.adapters.postgres.checks.heads import RAY_HEADS
+from jobledger.adapters.postgres.checks.log_clock import LOG_CLOCK
 from jobledger.adapters.postgres.refolding.rebuilding import compare
 from jobledger.adapters.postgres.verifying.condition import condition
 from jobledger.adapters.postgres.verifying.orphans import orphans
@@ -90,7 +91,7 @@ def _of_database(found: Patient, *, full: bool) -> Iterator[Answer]:
     yield from asked(housekeeping.CHECKS, lambda: state)
     yield from asked(guards.CHECKS, lambda: opened.engine)
     yield from asked((DATABASE_CLOCK,), lambda: found)
-    yield from asked((RAY_HEADS,), lambda: opened.engine)
+    yield from asked((RAY_HEADS, LOG_CLOCK), lambda: opened.engine)
     yield from asked(invariants.CHECKS, lambda: opened.engine)
     if full:
         yield from asked(invariants.WHOLE, lambda: opened.engine)
@@ -176,7 +177,7 @@ def catalogue() -> Iterator[tuple[str, str, str]]:
         yield "database", of_guards.name, of_guards.asks
     for of_patient in (DATABASE_CLOCK, FOLD_SOME, *job_checks.CHECKS):
         yield "database", of_patient.name, of_patient.asks
-    for of_rules in (RAY_HEADS, *invariants.CHECKS, *invariants.WHOLE):
+    for of_rules in (RAY_HEADS, LOG_CLOCK, *invariants.CHECKS, *invariants.WHOLE):
         yield "database", of_rules.name, of_rules.asks
     yield "cluster", "api-server", REACHED["api-server"]
     for of_server in OF_API_SERVER:

@@ -6,10 +6,12 @@ from typing import Any
 from sqlalchemy import Engine, text
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.core.catalogue import TYPES
 from jobledger.core.forensics.findings import Check, Finding, error, warning
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.retries.retry import NEVER_RETRIED
+from jobledger.core.kinds import ROLES
 
 SHOWN_MAX = 5
 """So many jobs are named per finding."""
@@ -45,12 +47,17 @@ _BEGUN_AFTER_THE_END = """
         AND date_trunc('second', a.started_at) > j.ended_at
         AND (a.ended_at IS NULL OR a.ended_at >= a.started_at) AND NOT EXISTS (
             SELECT FROM attempt b WHERE b.stream_id = a.stream_id AND b.number > a.number
+        ) AND NOT EXISTS (
+            SELECT FROM event s JOIN event e ON e.stream_id = s.stream_id AND e.version > s.version
+            WHERE s.stream_id = a.stream_id AND s.occurred_at = a.started_at
+                AND s.type = ANY (:allowed) AND e.type = ANY (:allowed) AND e.type <> s.type
         )
 """
 """What the cluster says of an end has whole seconds: an attempt may begin and end within one.
 
 Replicas whose clocks are apart may have told of a beginning and an end: then an attempt ended
-before it began, or is followed by another, which none is that began after the end.
+before it began, or is followed by another, which none is that began after the end. So it is where
+the clock of the controller was ahead of the cluster's: the log has the end behind the beginning.
 """
 _PENDING_AFTER_THE_END = """
     SELECT j.namespace, j.name, d.kind || ' is pending' AS detail
@@ -124,14 +131,19 @@ _ABOVE_LIMIT = """
 
 def overdue_decisions(engine: Engine) -> Iterator[Finding]:
     """Yield decisions whose instant has passed."""
-    remedy = "start the service; if it runs, look at /healthz and at who holds the shard"
+    remedy = (
+        "start the service; if it runs, /readyz notes clocks that are apart; else look at /healthz "
+        "and at who holds the shard"
+    )
     yield from found(engine, "overdue-decisions", _OVERDUE, remedy, severe=False)
 
 
 def finals_final(engine: Engine) -> Iterator[Finding]:
     """Yield what goes on in jobs that are Complete or Failed and is no cleaning up."""
     remedy = "a bug: send `jobledger export JOB` with a report, and run `jobledger replay JOB`"
-    yield from found(engine, "finals-final", _BEGUN_AFTER_THE_END, remedy)
+    roles = (*ROLES.attempt_started, *ROLES.completed, *ROLES.failed)
+    told = [name for name, cls in TYPES.items() if cls in roles]
+    yield from found(engine, "finals-final", _BEGUN_AFTER_THE_END, remedy, told)
     decisions = [kind.value for kind in AFTER_THE_END]
     yield from found(engine, "finals-final", _PENDING_AFTER_THE_END, remedy, decisions)
     effects = [kind.value for kind in CLEANUP]

@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 
 from jobledger.adapters.postgres.checks.heads import RAY_HEADS
 from jobledger.adapters.postgres.checks.invariants import CHECKS, WHOLE
+from jobledger.adapters.postgres.checks.log_clock import LOG_CLOCK
 from jobledger.adapters.postgres.checks.over_jobs import over_jobs
 from jobledger.adapters.postgres.connection.engine import open_engine
 from jobledger.core.forensics.findings import Finding, Severity, worst
@@ -38,6 +39,7 @@ def engine(ledger_url: str) -> Iterator[Engine]:
     append_lives(ledger, lives.items())
     with tampering(ledger_url) as superuser:  # as if all of it were of this minute
         superuser.execute("UPDATE job SET last_event_at = now()")
+        superuser.execute("UPDATE event SET recorded_at = now()")
         superuser.execute("UPDATE decision SET due_at = now() + interval '1 hour'")
         superuser.execute("UPDATE effect SET requested_at = now()")
     yield made
@@ -45,7 +47,11 @@ def engine(ledger_url: str) -> Iterator[Engine]:
 
 
 def findings(engine: Engine) -> list[Finding]:
-    return [finding for check in (RAY_HEADS, *CHECKS, *WHOLE) for finding in check.run(engine)]
+    return [
+        finding
+        for check in (RAY_HEADS, LOG_CLOCK, *CHECKS, *WHOLE)
+        for finding in check.run(engine)
+    ]
 
 
 def test_a_sound_ledger_gives_no_finding(engine: Engine) -> None:
@@ -67,6 +73,10 @@ RETRIED = (
     f"UPDATE attempt SET retried = true, reason = 'DeadlineExceeded' WHERE stream_id = {OF_BUSY}"
 )
 ABOVE = "UPDATE event SET data = jsonb_set(data, '{failed}', '9') WHERE type = 'RetryGranted'"
+LATEST_AHEAD = (
+    "UPDATE event SET recorded_at = now() + interval '10 min' "
+    "WHERE position = (SELECT max(position) FROM event)"
+)
 ENDED_AGAIN = (
     "INSERT INTO event SELECT 9999, stream_id, 9999, gen_random_uuid(), 'DecisionCancelled', "
     "schema_version, occurred_at, recorded_at, actor, epoch, causation_id, correlation_id, data, "
@@ -136,6 +146,16 @@ ENDED_AGAIN = (
             ENDED_AGAIN,
         ),
         ("retries-in-limit", Severity.ERROR, ABOVE),
+        (
+            "log-clock",
+            Severity.WARNING,
+            LATEST_AHEAD,
+        ),
+        (
+            "log-clock",
+            Severity.NOTE,
+            "UPDATE event SET recorded_at = recorded_at - interval '10 min' WHERE position = 7",
+        ),
     ],
 )
 def test_what_breaks_a_rule_is_named_with_what_to_do(
@@ -204,5 +224,18 @@ def test_what_replicas_with_clocks_of_their_own_told_is_no_bug(
     """One whose clock was five minutes ahead told of the beginning, another of the end."""
     with tampering(ledger_url) as superuser:
         for statement in change.format(its=f"stream_id = {OF_OVER}").split("; "):
+            assert superuser.execute(statement).rowcount > 0, "the test changed nothing"
+    assert findings(engine) == []
+
+
+def test_what_a_controller_whose_clock_was_ahead_told_is_no_bug(
+    engine: Engine, ledger_url: str
+) -> None:
+    """The cluster dated the end ten minutes earlier; by the log it came after the beginning."""
+    with tampering(ledger_url) as superuser:
+        for statement in (
+            f"UPDATE job SET ended_at = ended_at - interval '10 min' WHERE stream_id = {OF_OVER}",
+            f"UPDATE attempt SET ended_at = NULL WHERE stream_id = {OF_OVER}",
+        ):
             assert superuser.execute(statement).rowcount > 0, "the test changed nothing"
     assert findings(engine) == []
