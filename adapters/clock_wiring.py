@@ -33,6 +33,9 @@ def keep_comparing(clocks: Clocks, alarms: SchedulerAlarms, metrics: Metrics) ->
     clocks.agree = alarms.wake
     alarms.add_duty("compare clocks", clocks.compare, COMPARE_EVERY, at_once=True)
     metrics.clocks_disagree.set_function(lambda: float(clocks.trouble != ""))
+    for name in clocks.names:
+        ahead = partial(clocks.ahead_of, name)
+        metrics.clock_ahead_seconds.labels(name.replace(" ", "-").lower()).set_function(ahead)
 
 
 def notes_of(control_policy: ControlPolicy, clocks: Clocks) -> Callable[[], list[str]]:

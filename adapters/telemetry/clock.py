@@ -5,6 +5,17 @@ from datetime import UTC, datetime
 
 from jobledger.core.values.instants import Instant
 
+_COUNTING = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Linux leaves out of CLOCK_MONOTONIC how long the machine was suspended, macOS does not."""
+
+
+def since_start() -> float:
+    """Return seconds since some fixed moment, those in which the machine was suspended included.
+
+    A lease ends meanwhile, whatever the machine sees of it.
+    """
+    return time.clock_gettime(_COUNTING)
+
 
 class SystemClock:
     """Implements `core.ports.clock.Clock` by asking the operating system."""
@@ -15,4 +26,4 @@ class SystemClock:
 
     def monotonic(self) -> float:
         """Return seconds since some fixed moment."""
-        return time.monotonic()
+        return since_start()

@@ -183,6 +183,13 @@ class Metrics:
             "1 while what would end a job waits, because clocks are apart.",
             registry=registry,
         )
+        self.clock_ahead_seconds = Gauge(
+            "jobledger_clock_ahead_seconds",
+            "How far this machine's clock is ahead of another, by the last comparison that was "
+            "answered; events are dated by the other two where they agree and ours is off.",
+            ["clock"],
+            registry=registry,
+        )
         self.other_ledgers = Gauge(
             "jobledger_other_ledgers",
             "Runs on other ledgers that would control the same jobs; only one of them acts.",

@@ -1,14 +1,15 @@
 """A clock that cannot be set back: it continues when the machine's clock jumps.
 
 A deadline is an instant. Were the machine's clock set forward by an hour, every deadline of the
-next hour would have passed at once.
+next hour would have passed at once. Were it an hour behind when a job began, the deadline of that
+job would pass an hour early once it is set right: so others may say how far it is off (`lead`).
 """
 
 import threading
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from jobledger.adapters.telemetry.clock import since_start
 from jobledger.core.values.instants import Instant
 
 STEP_MAX = timedelta(seconds=30)
@@ -29,14 +30,20 @@ class SteadyClock:
     def __init__(
         self,
         wall: Callable[[], Instant] = _wall,
-        monotonic: Callable[[], float] = time.monotonic,
+        monotonic: Callable[[], float] = since_start,
     ) -> None:
         self._wall, self._monotonic = wall, monotonic
         self._lock = threading.Lock()
         self._known = wall(), monotonic()
+        self.lead = timedelta()
+        """How far the instant is ahead of what this clock would say by itself."""
 
     def now(self) -> Instant:
         """Return the instant."""
+        return self.unled() + self.lead
+
+    def unled(self) -> Instant:
+        """Return the instant by this machine alone."""
         with self._lock:
             wall, expected = self._wall(), self._expected()
             if abs(wall - expected) > STEP_MAX:

@@ -45,6 +45,10 @@ def test_the_service_says_it_by_metric_readyz_and_log(hours: int) -> None:
         clocks.compare()
     told = metrics.registry.get_sample_value("jobledger_clocks_disagree")
     assert told == float(hours != 0)
+    ahead = metrics.registry.get_sample_value(
+        "jobledger_clock_ahead_seconds", {"clock": "database"}
+    )
+    assert ahead == -3600 * hours
     notes = " ".join(notes_of(ControlPolicy(), clocks)())
     assert ("the clocks disagree" in notes) is (hours != 0)
     levels = [line["log_level"] for line in lines if line["event"] == "clocks_disagree"]

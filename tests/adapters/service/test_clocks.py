@@ -1,11 +1,15 @@
 """Clocks that disagree, and one that is set: what is judged by them, and what waits."""
 
+import math
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from msgspec.structs import replace
+from structlog.testing import capture_logs
 
-from jobledger.adapters.service.clocks import APART_MAX, GOES_ON, Clocks
+from jobledger.adapters.service.clocks import APART_MAX, GOES_ON, LED_WITHIN, Clocks
 from jobledger.adapters.telemetry.steady_clock import STEP_MAX, SteadyClock
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.jobs.pending.decisions import DecisionKind
@@ -28,9 +32,12 @@ class Machine:
         self.clock = SteadyClock(lambda: self.told("own"), lambda: self.passed)
         self.clocks = Clocks(
             self.clock,
-            {name: lambda name=name: self.told(name) for name in ("database", "API server")},  # type: ignore[misc]  # a default argument binds the name
+            self.others(),
             self.agree,
         )
+
+    def others(self) -> dict[str, Callable[[], Instant | None]]:
+        return {name: partial(self.told, name) for name in ("database", "API server")}
 
     def told(self, name: str) -> Instant:
         if name in self.down:
@@ -141,6 +148,55 @@ def test_ours_is_off_if_the_others_agree_with_each_other(
     assert machine.compared().is_ours_off == is_ours
     machine.set_by.update(dict.fromkeys(machine.set_by, NOTHING))
     assert not machine.compared().is_ours_off
+
+
+@pytest.mark.parametrize("off", [HOUR, -HOUR])
+def test_events_are_dated_by_the_others_while_ours_is_off(off: timedelta) -> None:
+    """A deadline of twenty minutes passed after ten once a clock that was behind was set right."""
+    machine = Machine()
+    machine.set_by["own"] = off
+    machine.clock = SteadyClock(lambda: machine.told("own"), lambda: machine.passed)
+    machine.clocks = Clocks(machine.clock, machine.others(), machine.agree)
+    assert machine.clock.now() == NOON + off, "nobody was asked yet"
+    assert machine.compared().holds(row(DecisionKind.ACTIVE_DEADLINE))
+    assert machine.agreed == 1, "what falls due is looked for at the new time"
+    assert "events are dated by the other two" in machine.clocks.notes()[0]
+    for step in range(5):  # the answers come with whole seconds
+        machine.passed = 10.0 * step
+        machine.set_by["API server"] = timedelta(seconds=step % 2)
+        machine.compared()
+        assert abs(machine.clock.now() - NOON - timedelta(seconds=machine.passed)) <= LED_WITHIN
+    assert machine.agreed == 1, "it goes on evenly"
+    assert machine.clocks.ahead_of("database") == off.total_seconds()
+    machine.set_by["own"] = machine.set_by["API server"] = NOTHING
+    machine.compared()
+    assert machine.clock.now() == NOON + timedelta(seconds=machine.passed)
+    assert machine.clock.lead == NOTHING
+    assert not machine.clocks.holds(row(DecisionKind.ACTIVE_DEADLINE))
+
+
+def test_a_step_that_is_not_followed_is_said_once() -> None:
+    machine = Machine()
+    machine.compared()
+    machine.set_by["own"] = HOUR
+    with capture_logs() as lines:
+        for passed in (1.0, 11.0, 21.0):
+            machine.passed = passed
+            machine.compared()
+    said = [line for line in lines if line["event"] == "clock_set"]
+    assert [(line["by_seconds"], line["is_followed"]) for line in said] == [(3600, False)]
+    assert machine.clocks.ahead_of("database") == HOUR.total_seconds()
+    machine.set_by.update(dict.fromkeys(machine.set_by, HOUR))
+    machine.compared()
+    machine.set_by.update(dict.fromkeys(machine.set_by, -HOUR))
+    with capture_logs() as lines:
+        machine.compared()
+    said = [line for line in lines if line["event"] == "clock_set"]
+    assert [(line["by_seconds"], line["is_followed"]) for line in said] == [(-7200, True)]
+
+
+def test_a_clock_that_was_never_asked_is_ahead_of_nobody_knows_what() -> None:
+    assert math.isnan(Machine().clocks.ahead_of("database"))
 
 
 def test_nobody_is_off_of_two_that_differ() -> None:
