@@ -37,6 +37,12 @@ def writes(found: Condition) -> Iterator[Finding]:
             "postgresql.conf), and RESET it"
         )
         yield error("writes", "transactions only read here: every write is refused", remedy)
+    if found.lacks_room:
+        remedy = (
+            "make room on the server's disk, or a larger one; `jobledger backup check` names a "
+            "replication slot that fills it, `jobledger archive create` takes jobs out of the log"
+        )
+        yield error("writes", f"the disk of the database is full: {found.lacks_room}", remedy)
 
 
 def roles(found: Condition) -> Iterator[Finding]:

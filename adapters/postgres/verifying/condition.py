@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, text
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.verifying.room import lacks_room
 from jobledger.adapters.postgres.verifying.seals import PostgresSeals
 from jobledger.core.values.instants import Instant
 
@@ -130,6 +131,8 @@ class Condition:
     """Whether it refuses every write."""
     standby: bool
     """Whether it follows another server."""
+    lacks_room: str
+    """What Postgres says if its disk is full; empty if it is not."""
     owner: str
     """Who owns the tables."""
     is_owner: bool
@@ -201,6 +204,7 @@ def condition(engine: Engine) -> Condition:
         rights = _rights(connection) if found["app_role"] else ()
     return Condition(
         **found,
+        lacks_room=lacks_room(engine),
         seals_fault=PostgresSeals(engine).fault_of_seals(),
         rights_lacking=tuple(row.lacking for row in rights if row.lacking is not None),
         rights_beyond=tuple(row.beyond for row in rights if row.beyond is not None),

@@ -5,13 +5,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 
 from jobledger.adapters.postgres.checks.housekeeping import CHECKS
 from jobledger.adapters.postgres.connection.analyzing import analyze_grown
 from jobledger.adapters.postgres.connection.engine import open_engine
 from jobledger.adapters.postgres.log.partitions import Partitions
 from jobledger.adapters.postgres.verifying.condition import Condition, TableCondition, condition
+from jobledger.adapters.postgres.verifying.room import lacks_room
 from jobledger.core.forensics.findings import Finding, Severity
 from tests.support.ledgers import app_engine, postgres_ledger, tampering
 from tests.support.records import NOON, StreamWriter, a_stream
@@ -69,6 +70,35 @@ def test_a_database_that_only_reads_is_named(owner: Engine, ledger_url: str) -> 
         superuser.execute(f'ALTER DATABASE "{database}" SET default_transaction_read_only = on')
     owner.dispose()
     assert "every write is refused" in findings(condition(owner))[0].what
+
+
+FULL = 'could not write to file "base/pgsql_tmp/pgsql_tmp7.0": No space left on device'
+AS_FULL = f"""
+    CREATE SCHEMA full_disk;
+    CREATE FUNCTION full_disk.md5(text) RETURNS text LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION '{FULL}' USING ERRCODE = '{{state}}'; END $$;
+    ALTER DATABASE "{{database}}" SET search_path TO public, full_disk, pg_catalog;
+"""
+"""What is sorted says what Postgres says where what it sorts finds no room."""
+
+
+@pytest.mark.parametrize(("state", "is_told"), [("53100", True), ("53400", False)])
+def test_a_full_disk_is_named(owner: Engine, ledger_url: str, state: str, *, is_told: bool) -> None:
+    """`doctor` said that the database takes writes, while every append was refused."""
+    assert condition(owner).lacks_room == ""
+    with tampering(ledger_url) as superuser:
+        superuser.execute(AS_FULL.format(state=state, database=superuser.info.dbname))
+    owner.dispose()
+    told = [item.what for item in findings(condition(owner)) if item.check == "writes"]
+    assert told == [f"the disk of the database is full: {FULL}"] * is_told
+
+
+def test_asking_for_room_changes_nothing(owner: Engine) -> None:
+    with owner.connect() as before:
+        wal = text("SELECT pg_current_wal_insert_lsn()")
+        at = before.execute(wal).scalar_one()
+        assert lacks_room(owner) == ""
+        assert before.execute(wal).scalar_one() == at, "not even a line of Postgres' own log"
 
 
 def follows(found: Condition) -> Condition:
