@@ -116,6 +116,28 @@ def end_of(chain: str, now: Instant) -> tuple[Instant, bool]:
     return ends, (ends - now) < (ends - begins) * END_SHARE
 
 
+def names_of(chain: str) -> Sequence[str]:
+    """Return the hosts that a certificate is for; the subject counts for none, as for its callers.
+
+    Raises:
+        ValueError: it is none.
+    """
+    certificate = x509.load_pem_x509_certificate(chain.encode())
+    try:
+        of = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return ()
+    addresses = map(str, of.value.get_values_for_type(x509.IPAddress))
+    return (*of.value.get_values_for_type(x509.DNSName), *addresses)
+
+
+def is_for(names: Sequence[str], host: str) -> bool:
+    """Return whether one of these names, which may begin with `*.`, is that of a host."""
+    wanted = host.lower()
+    domain = wanted.partition(".")[2]
+    return any(name.lower() in (wanted, f"*.{domain}") for name in names)
+
+
 def _lasting(trusted: str, now: Instant) -> list[x509.Certificate]:
     try:
         found = x509.load_pem_x509_certificates(trusted.encode()) if trusted else []

@@ -6,10 +6,11 @@ the other takes that. Then the authority is written into the webhook configurati
 
 import base64
 import binascii
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 from jobledger.adapters.admission.certificates import (
     VALID,
@@ -18,7 +19,7 @@ from jobledger.adapters.admission.certificates import (
     is_due,
     new_certificate,
 )
-from jobledger.core.errors import JobledgerError, ObjectChanged, ObjectExists
+from jobledger.core.errors import ClusterError, JobledgerError, ObjectChanged, ObjectExists
 from jobledger.core.ports.cluster import CONFIGMAPS, SECRETS, WEBHOOK_CONFIGURATIONS, Cluster
 from jobledger.core.values.documents import Json, Manifest, child, items, text
 from jobledger.core.values.instants import Instant
@@ -62,6 +63,28 @@ class KeptCertificate:
         """Return the DNS names that the API server calls the Service by."""
         name = f"{self.service}.{self.namespace}.svc"
         return (name, f"{name}.cluster.local", *self.other_names)
+
+    def called_by(self) -> Sequence[str]:
+        """Return the hosts that callers expect the certificate to be for.
+
+        Those in the webhook configurations; where these say none, or may not be read, what we were
+        told, or else our Service's.
+        """
+        configured = () if self.authority else tuple(dict.fromkeys(self._configured()))
+        return configured or self.other_names or (self.names[0],)
+
+    def _configured(self) -> Iterator[str]:
+        for resource in WEBHOOK_CONFIGURATIONS:
+            try:
+                found = self.cluster.get(resource, "", self.configuration) or {}
+            except ClusterError:  # nobody has to say it, or it is said at the next look
+                continue
+            for hook in items(found, "webhooks"):
+                client = child(hook, "clientConfig")
+                name, namespace = (text(client, "service", of) for of in ("name", "namespace"))
+                with suppress(ValueError):
+                    host = urlsplit(text(client, "url")).hostname
+                    yield from [f"{name}.{namespace}.svc"] if name else [host] if host else []
 
     @property
     def secret_name(self) -> str:

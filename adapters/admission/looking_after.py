@@ -9,7 +9,7 @@ from threading import Event
 from cryptography import x509
 
 from jobledger.adapters.admission import tls
-from jobledger.adapters.admission.certificates import end_of
+from jobledger.adapters.admission.certificates import end_of, is_for, names_of
 from jobledger.adapters.admission.kept_certificate import (
     CHAIN,
     TRUSTED,
@@ -65,17 +65,52 @@ def certified(
         ForeignSecret: the Secret that we would keep is somebody else's.
         NoCertificate: the directory holds none that can be used.
     """
+    names = OtherNames(kept)
 
     def refresh() -> None:
         if directory is None:
-            tls.take(context, kept.read())
+            made = kept.read()
+            tls.take(context, made)
+            names.tell(made.chain, f"Secret {kept.namespace}/{kept.secret_name}", _LET_US)
             return
-        _tell_end(directory, tls.take_from(context, directory), kept.now())
+        chain = tls.take_from(context, directory)
+        _tell_end(directory, chain, kept.now())
+        names.tell(chain, str(directory / CHAIN), _LET_OTHERS)
         if kept.authority:
             kept.publish(_authority_in(directory))
 
     refresh()
     return refresh
+
+
+_LET_US = "name that host with --dns-name, or what it is of with --service and --namespace"
+_LET_OTHERS = (
+    "have a certificate made for that host (`dnsNames` of cert-manager's Certificate), or let the "
+    "webhook configurations call a host that it is for"
+)
+
+
+class OtherNames:
+    """Tells once of a certificate that those who call will refuse, as it is for other hosts."""
+
+    def __init__(self, kept: KeptCertificate) -> None:
+        """Take who knows by which hosts the certificate's server is called."""
+        self._kept = kept
+        self._told: tuple[str, ...] = ()
+
+    def tell(self, chain: str, where: str, remedy: str) -> None:
+        """Look at a certificate, kept somewhere, and say what is to be done."""
+        names = names_of(chain)
+        missing = tuple(host for host in self._kept.called_by() if not is_for(names, host))
+        if missing and missing != self._told:
+            log.error(
+                "certificate_of_other_name",
+                kept_in=where,
+                called_by=", ".join(missing),
+                is_for=", ".join(names) or "no host",
+                remedy=remedy,
+            )
+        self._told = missing
 
 
 def _tell_end(directory: Path, chain: str, now: Instant) -> None:

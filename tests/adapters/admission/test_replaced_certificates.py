@@ -25,7 +25,8 @@ from jobledger.adapters.admission.looking_after import certified, keep_fresh
 from jobledger.adapters.admission.reviews import webhook_app
 from jobledger.adapters.http.server import HttpServer
 from jobledger.adapters.telemetry.clock import SystemClock
-from jobledger.core.ports.cluster import Cluster
+from jobledger.core.errors import RequestForbidden
+from jobledger.core.ports.cluster import WEBHOOK_CONFIGURATIONS, Cluster
 from jobledger.core.values.documents import Manifest
 
 NOW = SystemClock().now()
@@ -149,7 +150,7 @@ def test_a_certificate_that_nobody_renews_is_told(
     old = new_certificate(("localhost",), NOW - age, valid=VALID)
     write(tmp_path, old.chain, old.key)
     with capture_logs() as lines:
-        certified(tls.context(), Kept().certificate(), tmp_path)
+        certified(tls.context(), Kept().certificate(other_names=("localhost",)), tmp_path)
     assert [line["event"] for line in lines] == told
     assert all(line["file"] == str(tmp_path / "tls.crt") for line in lines)
 
@@ -205,3 +206,64 @@ def test_a_key_with_a_password_is_refused_and_nobody_asked(tmp_path: Path) -> No
     write(tmp_path, FIRST.chain, with_password(FIRST.key))
     with pytest.raises(tls.NoCertificate):
         tls.take_from(tls.context(), tmp_path)
+
+
+def configuration(*clients: Manifest) -> Manifest:
+    """Return a webhook configuration that calls these."""
+    return {"webhooks": [{"name": "one", "clientConfig": client} for client in clients]}
+
+
+SERVICE: Manifest = {"service": {"namespace": "ml", "name": "hooks"}}
+CALLS = "hooks.ml.svc"
+
+
+@pytest.mark.parametrize(
+    ("names", "found", "missing"),
+    [
+        ((CALLS,), configuration(SERVICE), ""),
+        (("*.ML.svc",), configuration(SERVICE), ""),
+        (("localhost.ml.svc",), None, ""),
+        (("localhost.ml.svc",), {"webhooks": []}, ""),
+        (("localhost.ml.svc",), configuration(SERVICE), CALLS),
+        (("*.svc",), configuration(SERVICE), CALLS),
+        ((CALLS,), None, "localhost.ml.svc"),
+        (("a.example",), configuration(SERVICE, {"url": "https://a.example:8443/x"}), CALLS),
+        ((CALLS,), configuration(SERVICE, {"url": "https://[::1"}, {"url": "none"}), ""),
+    ],
+)
+def test_a_certificate_for_another_host_than_is_called_is_told_once(
+    names: tuple[str, ...], found: Manifest | None, missing: str, tmp_path: Path
+) -> None:
+    """The API server refused it with x509, and as failurePolicy is Ignore nobody heard of it."""
+    made = new_certificate(names, NOW)
+    write(tmp_path, made.chain, made.key)
+    with capture_logs() as lines:
+        refresh = certified(tls.context(), Kept(found).certificate(), tmp_path)
+        refresh()
+    assert [line["event"] for line in lines] == ["certificate_of_other_name"] * bool(missing)
+    for line in lines:
+        assert line["called_by"] == missing
+        assert line["is_for"] == ", ".join(names)
+        assert "dnsNames" in line["remedy"]
+
+
+def test_our_own_certificate_is_held_against_who_is_called_too() -> None:
+    class Configured(Kept):
+        def get(self, *asked: object) -> Manifest | None:
+            return configuration(SERVICE) if asked[0] in WEBHOOK_CONFIGURATIONS else None
+
+    with capture_logs() as lines:
+        certified(tls.context(), Configured().certificate(), None)
+    assert [(line["event"], line["called_by"]) for line in lines] == [
+        ("certificate_of_other_name", CALLS)
+    ]
+    assert "--dns-name" in lines[0]["remedy"]
+
+
+def test_whoever_may_not_read_the_configurations_goes_by_the_service() -> None:
+    class Refusing(Kept):
+        def get(self, *_: object) -> Manifest | None:
+            raise RequestForbidden("GET", 403, "Forbidden", "no")
+
+    assert Refusing().certificate().called_by() == ("localhost.ml.svc",)
+    assert Refusing().certificate(authority="jobledger-ca").called_by() == ("localhost.ml.svc",)
