@@ -100,10 +100,10 @@ class Controller:
         self._setting_back = SetBackDetection(parts.turn, leases, parts.handover)
         self._questions = Questions(workers, leases.epoch, parts.turn.pass_over)
         around, cluster = parts.handlers, context.world.cluster
-        first_looks = FirstLooks(cluster, around, parts.clock, self._questions, parts.synced)
-        parts.turn.is_premature = first_looks.is_premature
         whom, followers = (cluster, around, parts.clock), parts.handover.followers
         unanswered = Repeated(log, "object_not_looked_at", parts.clock.monotonic)
+        first_looks = FirstLooks(*whom, self._questions, parts.synced, unanswered)
+        parts.turn.is_premature = first_looks.is_premature
         self._lookout = Lookout(*whom, self._questions, followers, parts.resync, unanswered)
         self.takeover = ShardTakeover(
             turn=parts.turn,
@@ -206,12 +206,7 @@ class Controller:
         self._shard_release.go_on()
         self._read("jobs of shards", self.takeover.follow_leases)
         self.kinds.ask_once()
-        let_go_of_refused(
-            self._parts.handover.context.world.cluster,
-            self._parts.handlers,
-            self._parts.clock,
-            self._parts.workers,
-        )
+        let_go_of_refused(self._lookout, self._parts.workers)
         self._read("open jobs", lambda: self.takeover.go_on(knows_all=self.knows_all()))
         self.kinds.watch_pods_once()
         self._repair_drift()

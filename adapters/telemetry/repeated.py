@@ -29,12 +29,13 @@ class Repeated:
         """Say that something failed, unless that was said a moment ago."""
         self._warn(f"{error} {fields}" if fields else str(error), error, fields)
 
-    def warn_of_one(self, error: Exception, **fields: object) -> None:
+    def warn_of_one(self, error: Exception, words: str = "", **fields: object) -> None:
         """Say which of many things failed first; the others that fail alike are counted.
 
-        For errors that tell of whom was asked (it cannot be reached), and not of what for.
+        For errors that tell of whom was asked (it cannot be reached), and not of what for. `words`
+        stand in place of those of the error, where these must not be shown.
         """
-        self._warn(type(error).__name__, error, fields)
+        self._warn(type(error).__name__, words or error, fields)
 
     def _warn(self, text: str, error: object, fields: Mapping[str, object]) -> None:
         now = self._monotonic()

@@ -9,13 +9,10 @@ from dataclasses import dataclass
 
 from jobledger.adapters.kinds.trainjob.watching.listeners import DependentListener
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import JOBSETS, Cluster
-
-log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +22,8 @@ class JobSetLook:
     cluster: Cluster
     around: EventHandlers
     clock: Clock
+    no_answer: Callable[[str, ClusterError], bool]
+    """Is told of a look that had none; returns that there was none."""
     identity: JobIdentity
     then: Callable[[], None]
 
@@ -37,8 +36,7 @@ class JobSetLook:
         try:
             found = self.cluster.get(JOBSETS, identity.namespace, identity.name)
         except ClusterError as error:
-            log.warning("jobset_not_looked_at", name=identity.name, error=str(error))
-            return False
+            return self.no_answer(identity.name, error)
         if found is not None:  # told as the watch would, so that it is not undone by older news
             DependentListener(self.around, JOBSETS.kind).seen(found, self.clock.now())
         self.then()

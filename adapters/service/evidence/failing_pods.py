@@ -7,6 +7,7 @@ hangs holds up neither a watch nor an effect.
 """
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from jobledger.adapters.service.objects.packing import pack, unpack
 from jobledger.adapters.service.work.slots import Slots
 from jobledger.adapters.service.work.turn_pool import TurnPool
 from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.errors import JobledgerError
 from jobledger.core.jobs.evidence.pod_failures import trouble_of
 from jobledger.core.jobs.evidence.scene import SceneObject
@@ -63,6 +65,7 @@ class FailingPods:
         self._capturer, self._live, self._slots = capturer, live, slots
         self._kept_as = kept_as
         self._pool = pool or TurnPool[None](LOOKS_AT_ONCE, "failing-pods")
+        self._not_looked_at = Repeated(log, "pod_not_looked_at", time.monotonic)
         self.resources = tuple(kept_as)
         """Objects of these have Pods that are to be watched."""
         self._lock = threading.Lock()
@@ -108,7 +111,7 @@ class FailingPods:
         if state is None or kind_of(state).is_final(state) or state.deleted_at is not None:
             return
         look = partial(self._capturer.after_deletion, stream, job, state)
-        self._pool.submit(job.identity.namespace, partial(_logged, stream, look))
+        self._pool.submit(job.identity.namespace, partial(self._logged, stream, look))
 
     def stop(self) -> None:
         """End; looks under way are left to their own limits."""
@@ -148,7 +151,7 @@ class FailingPods:
             self._waiting[uid] = pod
         if not is_waiting:
             stream, look = job.identity.stream_id, partial(self._look, uid, job)
-            self._pool.submit(job.identity.namespace, partial(_logged, stream, look))
+            self._pool.submit(job.identity.namespace, partial(self._logged, stream, look))
 
     def _look(self, uid: str, job: CachedJob) -> None:
         stream = job.identity.stream_id
@@ -158,6 +161,15 @@ class FailingPods:
         if state is not None and _is_of_present(job, state, pod.about):
             self._capturer.of_pod(stream, job, state, SeenPod(pod.about, unpack(pod.packed)))
 
+    def _logged(self, stream: StreamId, look: Callable[[], None]) -> None:
+        """Look; what keeps it from that may have passed at the next change of the Pod."""
+        try:
+            look()
+        except JobledgerError as error:
+            self._not_looked_at.warn_of_one(error, stream=str(stream))
+        except Exception:  # a bug of ours must not look as if nothing had failed
+            log.exception("pod_look_broken", stream=str(stream))
+
 
 def _is_of_present(job: CachedJob, state: JobState, about: SceneObject) -> bool:
     """Return whether an object is of the attempt that is under way, of a job that goes on."""
@@ -165,13 +177,3 @@ def _is_of_present(job: CachedJob, state: JobState, about: SceneObject) -> bool:
     if kind.is_final(state) or state.deleted_at is not None:
         return False
     return kind.evidence.object_of(job.identity, state, about) is not None
-
-
-def _logged(stream: StreamId, look: Callable[[], None]) -> None:
-    """Look; what keeps it from that may have passed at the next change of the Pod."""
-    try:
-        look()
-    except JobledgerError as error:
-        log.warning("pod_not_looked_at", stream=str(stream), error=str(error))
-    except Exception:  # a bug of ours must not look as if nothing had failed
-        log.exception("pod_look_broken", stream=str(stream))

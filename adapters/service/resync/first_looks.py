@@ -18,6 +18,7 @@ from jobledger.adapters.service.watches.kind_watches import SyncedKinds
 from jobledger.adapters.service.work.questions import Questions
 from jobledger.adapters.service.work.slots import Slot, Slots
 from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.errors import ClusterError
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.kinds import JobObservation, job_seen, kind_of
@@ -45,6 +46,8 @@ class FirstLooks:
     clock: Clock
     questions: Questions
     synced: SyncedKinds
+    unanswered: Repeated
+    """Tells of looks that had no answer."""
     _since: dict[int, tuple[int, Instant]] = field(default_factory=dict)
     """Shard -> the epoch under which it is held, and since when."""
     _fresh: set[tuple[int, str]] = field(default_factory=set)
@@ -144,7 +147,7 @@ class FirstLooks:
         try:
             found = self._found(identity, kind)
         except ClusterError as error:
-            log.warning("job_not_looked_at", job=identity.name, error=str(error))
+            self.unanswered.warn_of_one(error, name=identity.name)
             return False
         if found is None:
             return True  # it is gone, as its watch tells

@@ -4,6 +4,7 @@ What the object says of its writers (`managedFields`) its author can forge, the 
 """
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -11,6 +12,7 @@ from jobledger.adapters.service.observing.mapper import identify
 from jobledger.adapters.service.status.drift import fingerprint
 from jobledger.adapters.service.work.slots import fold_slot
 from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.catalogue import read_event
 from jobledger.core.errors import JobledgerError
 from jobledger.core.jobs.events import StatusPublished
@@ -38,6 +40,7 @@ class OwnWrites:
     ) -> None:
         """Take the cluster's name, the log, and who knows what this run has written."""
         self._cluster, self._store = cluster, store
+        self._not_recognised = Repeated(log, "status_not_recognised", time.monotonic)
         self._is_known = is_known
         self._lock = threading.Lock()
         self._answers: OrderedDict[StreamId, tuple[bytes, bool]] = OrderedDict()
@@ -62,7 +65,7 @@ class OwnWrites:
             answer = self._is_in_log(kind, stream, status)
         except JobledgerError as error:
             job = f"{identity.namespace}/{identity.name}"
-            log.warning("status_not_recognised", job=job, stream=str(stream), error=str(error))
+            self._not_recognised.warn_of_one(error, job=job, stream=str(stream))
             return False
         with self._lock:
             self._answers[stream] = mark, answer

@@ -1,6 +1,7 @@
 """Starts the watches of every served kind, and of the objects that plugins watch."""
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,6 +13,7 @@ from jobledger.adapters.service.watches.event_handlers import (
 )
 from jobledger.adapters.service.watches.served import is_served
 from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.errors import ClusterError, RequestForbidden
 from jobledger.core.ports.cluster import Cluster, Resource, Subscription, Watches
 
@@ -104,6 +106,7 @@ class KindWatches:
         self._pods_are_due = bool(around.pods)
         """Whether they are to be watched, once all else is listed."""
         self._lock = threading.Lock()
+        self._unclear = Repeated(log, "kinds_unclear", time.monotonic)
         self._trouble = ""
         """The latest error in asking which kinds are served."""
         self._pause = ASK_AGAIN_SECONDS
@@ -175,11 +178,12 @@ class KindWatches:
                 self._ask_for_more(job_kind, kind)
         except ClusterError as error:
             self._trouble = str(error)
-            log.warning("kinds_unclear", error=self._trouble)
+            self._unclear.warn_of_one(error)
             self._stopping.wait(self._pause)
             self._pause = min(2 * self._pause, ASK_AGAIN_SECONDS_MAX)
             return
         self._pause = ASK_AGAIN_SECONDS
+        self._unclear.over()
         self.needs_no_look = True
         if not self._pods_are_due:
             self._watch_pods()

@@ -9,6 +9,7 @@ from jobledger.adapters.kinds.trainjob.jobset_looks import JobSetLook
 from jobledger.adapters.service.objects.kept_children import GONE_MAX
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.resync.control_release import FreshLook
+from jobledger.core.errors import ClusterError
 from jobledger.core.ports.cluster import JOBSETS, RAYJOBS, Resource
 from jobledger.core.values.documents import Json, Manifest, text
 from tests.adapters.service.parts import Bench, a_rayjob
@@ -30,6 +31,11 @@ class SlowAnswers:
         return found
 
 
+def answered(name: str, error: ClusterError) -> bool:
+    """Fail: there is an answer each time."""
+    raise AssertionError(name) from error
+
+
 def test_a_jobset_that_went_while_it_was_looked_at_is_made_anew() -> None:
     world = TrainWorld()
     world.install_runtime()
@@ -48,7 +54,8 @@ def test_a_jobset_that_went_while_it_was_looked_at_is_made_anew() -> None:
     identity = slot.view.state.identity
     assert identity is not None
     around = world.service.controller._parts.handlers  # noqa: SLF001 what its looks have
-    JobSetLook(SlowAnswers(world.cluster, goes), around, world.clock, identity, lambda: None)()  # type: ignore[arg-type]  # it is asked for objects only
+    slow: Any = SlowAnswers(world.cluster, goes)
+    JobSetLook(slow, around, world.clock, answered, identity, lambda: None)()
     assert world.service.live.child_named("JobSet", "ml", "train") is None
     world.run(lambda: world.cluster.get(JOBSETS, "ml", "train") not in (None, first), "another")
     world.cluster.deliver()
@@ -64,7 +71,8 @@ def test_a_job_that_went_while_it_was_looked_at_is_not_there() -> None:
         bench.cluster.delete(RAYJOBS, "ml", "train")
         bench.jobs.gone({"metadata": {"uid": job.identity.uid}}, NOON)
 
-    FreshLook(SlowAnswers(bench.cluster, goes), bench.around, bench.clock, job)()  # type: ignore[arg-type]  # it is asked for objects only
+    slow: Any = SlowAnswers(bench.cluster, goes)
+    FreshLook(slow, bench.around, bench.clock, answered, job)()
     assert bench.live.jobs() == []
     anew = bench.see(bench.cluster.create(RAYJOBS, a_rayjob()))
     assert bench.live.jobs() == [anew], "one of another UID is kept"

@@ -5,6 +5,7 @@ way of every observation.
 """
 
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -14,6 +15,7 @@ from jobledger.adapters.service.effects.carrying_out import EffectContext
 from jobledger.adapters.service.evidence.own_pods import controlled_by
 from jobledger.adapters.service.work.workers import Task
 from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.errors import ClusterError
 from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.ports.cluster import PODS
@@ -50,6 +52,10 @@ class PodLooks:
     looks: dict[StreamId, "_Look"] = field(default_factory=dict)
     """The look of each job that is under way; another one of the same job ends itself."""
     lock: threading.Lock = field(default_factory=threading.Lock)
+    unlisted: Repeated = field(
+        default_factory=lambda: Repeated(log, "pods_not_listed", time.monotonic)
+    )
+    """Tells of Pods that could not be listed."""
 
     @property
     def under_way(self) -> set[StreamId]:
@@ -138,7 +144,7 @@ class _Look:
         except ClusterError as error:
             trouble = redactor.text(str(error), TROUBLE_CHARACTERS_MAX)
             job = self.looks.context.slots.name(self.stream)
-            log.warning("pods_not_listed", job=job, stream=str(self.stream), error=trouble)
+            self.looks.unlisted.warn_of_one(error, trouble, job=job, stream=str(self.stream))
         at: Instant = self.looks.context.clock.now()
         seen = () if trouble else tuple(_scrubbed(fact, redactor) for fact in pod_facts(pods))
         return PodsSeen(

@@ -4,8 +4,9 @@ Source: Trainer v2.3, pkg/statusserver.
 """
 
 import asyncio
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 from starlette.applications import Starlette
@@ -19,6 +20,7 @@ from jobledger.adapters.kinds.trainjob.progress.speakers import Speakers, TooMan
 from jobledger.adapters.kinds.trainjob.progress.writing import Report, TooManyReports, Writer
 from jobledger.adapters.serving.bearer import bearer_token
 from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.errors import ClusterError, ObjectNotFound, RequestInvalid
 from jobledger.core.trainjob.reports import PATH, ReportRefused, read_report
 from jobledger.core.values.documents import Json
@@ -52,6 +54,12 @@ class Endpoint:
     writer: Writer
     may_speak: Callable[[str], bool]
     """Whether a TrainJob (its UID) may be heard again already; counts the question."""
+    not_written: Repeated = field(
+        default_factory=lambda: Repeated(log, "report_not_written", time.monotonic)
+    )
+    not_judged: Repeated = field(
+        default_factory=lambda: Repeated(log, "token_not_judged", time.monotonic)
+    )
 
     def app(self) -> Starlette:
         """Return the application; `/healthz` says that it is served."""
@@ -99,7 +107,7 @@ class Endpoint:
         except RequestInvalid as error:
             raise Refused(422, "Invalid", str(error)) from error
         except ClusterError as error:
-            log.warning("report_not_written", job=report.key, why=str(error))
+            self.not_written.warn_of_one(error, job=report.key)
             raise Refused(500, "InternalError", "Internal error") from error
 
     async def _speaker(self, request: Request, namespace: str, name: str) -> str:
@@ -110,7 +118,7 @@ class Endpoint:
         except TooManyTokens as error:
             raise Refused(429, "TooManyRequests", "too many unknown tokens were sent") from error
         except ClusterError as error:
-            log.warning("token_not_judged", namespace=namespace, why=str(error))
+            self.not_judged.warn_of_one(error, namespace=namespace)
             raise Refused(500, "InternalError", "Internal error") from error
         if not uid:
             raise Refused(403, "Forbidden", "Forbidden")
