@@ -2,8 +2,9 @@
 
 import os
 import ssl
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from jobledger.adapters.admission.certificates import Certificate
@@ -55,17 +56,28 @@ def _load(into: ssl.SSLContext, chain: str, key: str) -> None:
     OpenSSL takes the certificate before it looks at the key: a context whose next key does not
     belong to it would answer nobody. So another one tries both first.
     """
-    with _file_of(chain) as chain_file, _file_of(key) as key_file:
-        for each in (context(), into):
+    for each in (context(), into):
+        with _pipe_with(chain) as chain_file, _pipe_with(key) as key_file:
             each.load_cert_chain(chain_file, key_file, password="")  # nobody is asked for one
 
 
 @contextmanager
-def _file_of(content: str) -> Iterator[str]:
-    """Give the name of a file in memory: OpenSSL reads files only, and a key belongs on no disk."""
-    number = os.memfd_create("jobledger-tls")
+def _pipe_with(content: str) -> Iterator[str]:
+    """Give the name of a pipe from which the content can be read, once.
+
+    OpenSSL reads files only, and a key belongs on no disk. Files in memory have names on Linux
+    alone; a pipe has one everywhere, and no end to what it takes if somebody pours it in meanwhile.
+    """
+    reading, writing = os.pipe()
+    pouring = threading.Thread(target=_pour, args=(content.encode(), writing), daemon=True)
+    pouring.start()
     try:
-        os.write(number, content.encode())
-        yield f"/proc/self/fd/{number}"
+        yield f"/dev/fd/{reading}"
     finally:
-        os.close(number)
+        os.close(reading)
+        pouring.join()
+
+
+def _pour(content: bytes, into: int) -> None:
+    with suppress(BrokenPipeError), open(into, "wb") as pipe:  # it was not read to its end
+        pipe.write(content)

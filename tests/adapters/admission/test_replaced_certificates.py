@@ -1,6 +1,8 @@
 """Files and Secrets of certificates that are replaced under a server that serves with them."""
 
 import base64
+import os
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -33,6 +35,8 @@ NOW = SystemClock().now()
 FIRST = new_certificate(("localhost",), NOW)
 SECOND = new_certificate(("localhost",), NOW, FIRST.trusted)
 VALID = timedelta(days=90)
+PIPE_BYTES = 65_536
+"""What a pipe holds until it is read."""
 
 
 def with_password(key: str) -> str:
@@ -183,6 +187,23 @@ def test_a_secret_whose_key_is_not_its_certificates_is_made_anew(key: str) -> No
     assert whole.trusted in made.trusted
     tls.take(tls.context(), made)
     assert Kept(secret(whole)).certificate(other_names=("localhost",)).read() == whole
+
+
+def test_a_certificate_is_taken_without_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What only Linux has, a file in memory, is not needed; a key is on no disk."""
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    before = threading.active_count(), len(list(Path("/dev/fd").iterdir()))
+    context = tls.context()
+    tls.take(context, FIRST)
+    long = Certificate(chain=FIRST.chain * 200, key=FIRST.key, trusted="")
+    assert len(long.chain) > PIPE_BYTES
+    tls.take(context, long)
+    for spoilt in ("", "no key", FIRST.key[:100], SECOND.key, long.chain):
+        with pytest.raises(tls.NoCertificate):
+            tls.take(context, Certificate(chain=long.chain, key=spoilt, trusted=""))
+    assert (threading.active_count(), len(list(Path("/dev/fd").iterdir()))) == before, (
+        "nothing is left"
+    )
 
 
 def test_no_error_of_the_machine_ends_the_looking_after(monkeypatch: pytest.MonkeyPatch) -> None:
