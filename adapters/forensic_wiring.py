@@ -57,8 +57,12 @@ AFTER_A_FAILOVER = (
 )
 """For somebody whose ledger lost seals together with what they cover."""
 
+_MACHINE = SystemClock()
 
-def seal_log(settings: Settings, engine: Engine) -> list[Seal]:
+
+def seal_log(
+    settings: Settings, engine: Engine, now: Callable[[], Instant] = _MACHINE.now
+) -> list[Seal]:
     """Check and seal what is new in the log; return the new seals.
 
     Raises:
@@ -74,7 +78,7 @@ def seal_log(settings: Settings, engine: Engine) -> list[Seal]:
     options = SealOptions(
         signer=signer(key) if key is not None else None, directory=settings.seals_dir
     )
-    return seal_new(PostgresSeals(engine), SystemClock().now, check, options)
+    return seal_new(PostgresSeals(engine), now, check, options)
 
 
 class SealingDuty:
@@ -86,11 +90,20 @@ class SealingDuty:
     transactions, which is said and no trouble of the seals that are there.
     """
 
-    def __init__(self, settings: Settings, engine: Engine, told: Callable[[int], None]) -> None:
-        """`told` gets 1 after a turn that found all seals as they were kept, and 0 otherwise."""
+    def __init__(
+        self,
+        settings: Settings,
+        engine: Engine,
+        told: Callable[[int], None],
+        now: Callable[[], Instant] = _MACHINE.now,
+    ) -> None:
+        """`told` gets 1 after a turn that found all seals as they were kept, and 0 otherwise.
+
+        `now` dates the seals, by the clock that dates the events.
+        """
         self._settings = settings
         self._engine = engine
-        self._told = told
+        self._told, self._now = told, now
         self._newest: Seal | None = None
         self._history = ""
         """The database whose newest seal is remembered."""
@@ -101,7 +114,7 @@ class SealingDuty:
         try:
             self._forget_what_a_failover_lost(seals)
             require_same(seals, self._newest)
-            for made in seal_log(self._settings, self._engine):
+            for made in seal_log(self._settings, self._engine, self._now):
                 log.info("sealed", number=made.number, last=made.last, digest=made.digest.hex())
             self._newest = seals.last_seal()
         except BrokenChain as error:

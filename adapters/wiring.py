@@ -230,7 +230,7 @@ def service(settings: Settings, opened: Ledger) -> Service:
     if settings.seal_every_seconds:
         seal_every = timedelta(seconds=settings.seal_every_seconds)
         sealing = forensic_wiring.SealingDuty(
-            settings, opened.engine, basis.metrics.seals_sound.set
+            settings, opened.engine, basis.metrics.seals_sound.set, basis.clock.now
         )
         alarms.add_duty("seal the log", sealing.seal, seal_every)
     notes = clock_wiring.notes_of(basis.mapper.control_policy, clocks)

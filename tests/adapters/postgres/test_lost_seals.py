@@ -118,6 +118,19 @@ def test_the_newest_seal_removed_with_the_note_of_it_is_known_to_the_running_ser
     assert told == [1, 0]
 
 
+def test_the_running_service_dates_seals_by_the_clock_of_its_events(
+    three: Notary, tmp_path: Path
+) -> None:
+    """A machine's clock that was set by hours dated seals before, or after, all they cover."""
+    three.append()
+    told: list[int] = []
+    SealingDuty(Settings(data_dir=tmp_path), three.engine, told.append, lambda: NOON).seal()
+    assert told == [1]
+    newest = three.log.last_seal()
+    assert newest is not None
+    assert newest.sealed_at == NOON
+
+
 def test_a_copy_that_is_gone_from_the_directory_is_said(three: Notary) -> None:
     path_of(three.directory, 3).unlink()
     (found,) = three.check().faults
