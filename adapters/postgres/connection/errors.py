@@ -84,6 +84,8 @@ _CONNECTION_TEXTS = {
 }
 """What the driver writes when a connection did not come about, and what that means."""
 
+RUN_AS_OWNER = "Run it as the owner of the tables, the user of `jobledger db upgrade`."
+
 _TEMPORARY = re.compile(
     r"Temporary failure in name resolution|the database system is", re.IGNORECASE
 )
@@ -143,7 +145,7 @@ def _remedy(error: psycopg.Error, state: str) -> str:
 def _what_to_grant(text: str) -> str:
     """Return what is to be done about a right that is missing, by what Postgres says of it."""
     if re.search("must be owner|permission denied for (schema|database)", text):
-        return "Run it as the owner of the tables, the user of `jobledger db upgrade`."
+        return RUN_AS_OWNER
     return (
         "If `jobledger db status` tells of pending migrations, the schema is an old one: run "
         "`jobledger db upgrade`. Else an administrator must run: "

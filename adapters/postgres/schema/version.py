@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from jobledger.adapters.postgres.connection.engine import EngineOptions, open_engine
-from jobledger.adapters.postgres.connection.errors import describe, ledger_errors
+from jobledger.adapters.postgres.connection.errors import RUN_AS_OWNER, describe, ledger_errors
 from jobledger.core.errors import JobledgerError, LedgerMisconfigured
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ It is written into the database, where an older program that meets a newer schem
 _IS_THERE = "SELECT to_regclass('alembic_version') IS NOT NULL"
 _REVISIONS = "SELECT version_num FROM alembic_version ORDER BY version_num"
 _TOLD = "SELECT obj_description('alembic_version'::regclass, 'pg_class')"
+_IS_OWNER = """
+    SELECT pg_has_role(relowner, 'MEMBER') FROM pg_class WHERE oid = to_regclass('alembic_version')
+"""
 _SAID = re.compile(r"(\w+) or a later one")
 
 _OTHERS = """
@@ -169,7 +172,17 @@ def downgrade(url: str, revision: str) -> None:
     if not found.has_migrations:
         raise _refusal(url, found)
     with _connected(url) as connection, _on_the_way_to(revision):
+        _require_owner(url, connection)
         command.downgrade(_migrating(connection), revision)
+
+
+def _require_owner(url: str, connection: Connection) -> None:
+    """Raise `LedgerMisconfigured` if others own the tables: a step back may change none of them."""
+    with connection.begin():
+        is_owner = connection.exec_driver_sql(_IS_OWNER).scalar()
+    if is_owner is False:
+        where = describe(open_engine(url).url)
+        raise LedgerMisconfigured(f"{where}: this user may not do that. {RUN_AS_OWNER}")
 
 
 @contextmanager
