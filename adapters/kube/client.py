@@ -2,6 +2,7 @@
 
 from jobledger.adapters.kube import paths
 from jobledger.adapters.kube.decoding import read_object, read_page, with_kind
+from jobledger.adapters.kube.errors import unreadable
 from jobledger.adapters.kube.transport import APPLY_TYPE, MERGE_PATCH_TYPE, Request, Transport
 from jobledger.adapters.kube.watching.listing import PAGE_LIMIT, Selection, pages
 from jobledger.core.errors import ObjectNotFound, VersionExpired
@@ -44,7 +45,7 @@ class KubernetesCluster:
             about=_about(resource, namespace, name),
         )
         try:
-            return self._object(request)
+            return self._object(request, namespace, name)
         except ObjectNotFound:
             return None
 
@@ -62,15 +63,17 @@ class KubernetesCluster:
 
     def create(self, resource: Resource, manifest: Manifest) -> Manifest:
         """Create the object; raise `ObjectExists` if the name is taken."""
-        namespace = text(manifest, "metadata", "namespace")
+        namespace, name = _named(manifest)
         return self._object(
             Request(
                 method="POST",
                 path=paths.collection_path(resource, namespace),
                 query=(("fieldManager", self._field_manager),),
                 body=with_kind(resource, manifest),
-                about=_about(resource, namespace, text(manifest, "metadata", "name")),
-            )
+                about=_about(resource, namespace, name),
+            ),
+            namespace,
+            name,
         )
 
     def replace(self, resource: Resource, manifest: Manifest, subresource: str = "") -> Manifest:
@@ -81,8 +84,9 @@ class KubernetesCluster:
                 path=paths.manifest_path(resource, manifest, subresource),
                 query=(("fieldManager", self._field_manager),),
                 body=with_kind(resource, manifest),
-                about=_about_manifest(resource, manifest, subresource),
-            )
+                about=_about(resource, *_named(manifest), subresource),
+            ),
+            *_named(manifest),
         )
 
     def merge_patch(
@@ -103,7 +107,9 @@ class KubernetesCluster:
                 body=patch,
                 content_type=MERGE_PATCH_TYPE,
                 about=_about(resource, namespace, name, subresource),
-            )
+            ),
+            namespace,
+            name,
         )
 
     def apply(
@@ -123,8 +129,9 @@ class KubernetesCluster:
                 query=(("fieldManager", field_manager), ("force", "true" if force else "false")),
                 body=with_kind(resource, manifest),
                 content_type=APPLY_TYPE,
-                about=_about_manifest(resource, manifest, subresource),
-            )
+                about=_about(resource, *_named(manifest), subresource),
+            ),
+            *_named(manifest),
         )
 
     def delete(
@@ -154,9 +161,11 @@ class KubernetesCluster:
             about=_about(resource, namespace, name),
         )
         try:
-            self._transport.send(request)
+            answer = read_object(request.what, self._transport.send(request))
         except ObjectNotFound:
             return
+        if text(answer, "kind") != "Status":  # the object, where its deletion takes a while
+            _refuse_another(request, answer, namespace, name)
 
     def pod_log(
         self,
@@ -206,8 +215,11 @@ class KubernetesCluster:
                 return tuple(read_object(request.what, raw) for raw in page.items or ())
             limit = max(1, limit // 4)
 
-    def _object(self, request: Request) -> Manifest:
-        return read_object(request.what, self._transport.send(request))
+    def _object(self, request: Request, namespace: str, name: str) -> Manifest:
+        found = read_object(request.what, self._transport.send(request))
+        if name:
+            _refuse_another(request, found, namespace, name)
+        return found
 
     def _list(self, selection: Selection, limit: int) -> ObjectList:
         found = []
@@ -227,6 +239,15 @@ def _about(resource: Resource, namespace: str, name: str, subresource: str = "")
     return f"{'/'.join(words)} {namespace}/{name}" if namespace else f"{'/'.join(words)} {name}"
 
 
-def _about_manifest(resource: Resource, manifest: Manifest, subresource: str) -> str:
-    namespace, name = text(manifest, "metadata", "namespace"), text(manifest, "metadata", "name")
-    return _about(resource, namespace, name, subresource)
+def _named(manifest: Manifest) -> tuple[str, str]:
+    return text(manifest, "metadata", "namespace"), text(manifest, "metadata", "name")
+
+
+def _refuse_another(request: Request, found: Manifest, namespace: str, name: str) -> None:
+    """Raise `UnreadableAnswer` for what is not the object that was asked for.
+
+    Whoever sent it, a proxy with a page of its own or with somebody else's answer, it says nothing
+    of that object: not that it was made, nor under which UID.
+    """
+    if _named(found) != (namespace, name):
+        raise unreadable(request.what, "it is about another object, or none")

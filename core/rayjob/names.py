@@ -66,3 +66,8 @@ def submitter_name(job_name: str) -> str:
 def head_service_name(cluster: str) -> str:
     """Return the name of a RayCluster's head Service, where its specification names none."""
     return f"{cluster}-head-svc"
+
+
+def no_cluster(target: str) -> str:
+    """Return upstream's words for a selected RayCluster that is not there; `namespace/name`."""
+    return f"clusterSelector mode is enabled, but RayCluster {target} is not found"

@@ -182,14 +182,17 @@ class EffectTask:
         return self._pause(error)
 
     def _pause(self, error: Exception) -> float:
+        """Return a pause with jitter; one that the API server asks for is never cut short."""
         doubled = min(PAUSE_FIRST_SECONDS * (1 << min(self.tries, 16)), PAUSE_MAX_SECONDS)
-        if isinstance(error, RequestThrottled) and error.retry_after_seconds is not None:
-            doubled = max(doubled, error.retry_after_seconds)
         if isinstance(error, _Broken):
             return PAUSE_MAX_SECONDS
         if isinstance(error, RayApiUnreachable):
             doubled = min(doubled, HEAD_PAUSE_MAX_SECONDS)
-        return doubled * (0.5 + self.context.dice() / 2)
+        chance = self.context.dice() / 2
+        pause = doubled * (0.5 + chance)
+        if isinstance(error, RequestThrottled) and error.retry_after_seconds is not None:
+            return max(pause, error.retry_after_seconds * (1.0 + chance))
+        return pause
 
     def _tell(self, outcome: Outcome, trouble: str, done: Done | None = None) -> None:
         log.info(

@@ -11,14 +11,19 @@ from jobledger.core.errors import (
     ObjectExists,
     RequestThrottled,
 )
-from jobledger.core.jobs.control.ownership import in_the_way, is_controlled_by
+from jobledger.core.jobs.control.ownership import (
+    Controller,
+    in_the_way,
+    is_controlled_by,
+    is_left_behind,
+)
 from jobledger.core.jobs.pending.effects import OpenEffect
-from jobledger.core.kinds import JobState
+from jobledger.core.kinds import KINDS, JobState
 from jobledger.core.ports.cluster import Cluster, Resource
 from jobledger.core.ports.ray_jobs import RayJobs
 from jobledger.core.values.documents import Json, Manifest, child, text
 
-_QUICK = (ClusterUnreachable, RequestThrottled, ObjectChanged)
+_QUICK = (ClusterUnreachable, RequestThrottled, ObjectChanged, ObjectExists)
 
 CAUSE_CHARACTERS_MAX = 1000
 """How much of the cause of an `EffectFailed` is kept."""
@@ -64,10 +69,18 @@ def refuse_if_taken(resource: Resource, found: Manifest, job: CachedJob) -> None
     """
     if is_controlled_by(found, job.identity.uid):
         return
-    sentence = in_the_way(resource.kind, found, job.kind)
-    if text(found, "metadata", "deletionTimestamp"):
+    is_garbage = is_of_an_earlier_job(found, job)
+    sentence = in_the_way(resource.kind, found, job.kind, is_garbage=is_garbage)
+    if is_garbage or text(found, "metadata", "deletionTimestamp"):
         raise ObjectExists(sentence)
     raise SomebodyElses(sentence)
+
+
+def is_of_an_earlier_job(found: Manifest, job: CachedJob) -> bool:
+    """Return whether an object is garbage of a job that had the name of this one."""
+    identity, kind = job.identity, KINDS[job.kind].resource
+    named = Controller(group=kind.group, kind=kind.kind, name=identity.name, uid=identity.uid)
+    return is_left_behind(found, named)
 
 
 Act = Callable[["World", CachedJob, OpenEffect, JobState], Done]

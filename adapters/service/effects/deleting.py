@@ -31,6 +31,17 @@ def delete_own(
         if uid not in ("", there):
             return Done(uid=uid, gone=True, already=True)
         uid = there
+    return delete_this(world, resource, (namespace, name, uid), propagation)
+
+
+def delete_this(
+    world: World,
+    resource: Resource,
+    named: tuple[str, str, str],
+    propagation: Propagation = "Background",
+) -> Done:
+    """Delete the object of this namespace, name and UID; one that is gone needs no deletion."""
+    namespace, name, uid = named
     try:
         world.cluster.delete(resource, namespace, name, uid=uid, propagation=propagation)
     except ObjectChanged:

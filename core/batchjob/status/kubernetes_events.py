@@ -5,6 +5,8 @@ Jobs that are made; those about attempts are ours. Source: Kubernetes 1.36, job_
 cronjob_controllerv2.go.
 """
 
+from collections.abc import Mapping
+
 from jobledger.core.batchjob import events
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.identity import JobIdentity
@@ -28,14 +30,24 @@ def _of_effects(event: events.BatchJobEvent) -> tuple[KubernetesEvent, ...]:
             return (_normal("SuccessfulCreate", "Create", f"Created job {event.name}"),)
         if event.kind is EffectKind.DELETE_ATTEMPT_JOB and not event.already:
             return (_normal("SuccessfulDelete", "Delete", f"Deleted job {event.name}"),)
-    if isinstance(event, shared.EffectFailed | shared.EffectFaltered):
-        if event.kind is EffectKind.CREATE_ATTEMPT_JOB:
-            note = f"Error creating job: {event.trouble}"
-            return (_warning("FailedCreate", "Create", note),)
-        if event.kind is EffectKind.DELETE_ATTEMPT_JOB:
-            note = f"Error deleting job: {event.trouble}"
-            return (_warning("FailedDelete", "Delete", note),)
+    if isinstance(event, shared.EffectFailed | shared.EffectFaltered) and event.kind in _FAILED:
+        action, doing = _FAILED[event.kind]
+        note = f"Error {doing} job: {event.trouble}"
+        return (_warning(f"Failed{action}", action, note),)
     return ()
+
+
+_FAILED: Mapping[EffectKind, tuple[str, str]] = {
+    EffectKind.CREATE_ATTEMPT_JOB: ("Create", "creating"),
+    EffectKind.DELETE_ATTEMPT_JOB: ("Delete", "deleting"),
+    EffectKind.SUSPEND_ATTEMPT_JOB: ("Suspend", "suspending"),
+    EffectKind.RESUME_ATTEMPT_JOB: ("Resume", "resuming"),
+}
+"""What is tried, as the reason and the note of a failure have it.
+
+The condition Suspended follows spec.suspend, as that of Kubernetes' controller does: that the Job
+of the attempt runs on all the same is told here alone.
+"""
 
 
 def _of_life(  # noqa: PLR0911 one return for each kind of event

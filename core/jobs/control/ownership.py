@@ -10,7 +10,7 @@ Source: Kubernetes, metav1.IsControlledBy; an API server takes one controller pe
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jobledger.core.values.documents import Json, Manifest, child, items, text
 
@@ -70,13 +70,27 @@ def controller_reference(api_version: str, kind: str, job: Manifest) -> Manifest
     }
 
 
-def in_the_way(kind: str, manifest: Manifest, job_kind: str) -> str:
+def is_left_behind(manifest: Manifest, job: Controller) -> bool:
+    """Return whether an object is that of an earlier job of the same name, and so garbage.
+
+    Of that name there is one job at a time, so the other is gone: its objects follow in moments.
+    """
+    found = controller_of(manifest)
+    return found is not None and found != job and replace(found, uid=job.uid) == job
+
+
+def in_the_way(kind: str, manifest: Manifest, job_kind: str, *, is_garbage: bool = False) -> str:
     """Return whose name keeps a job from having an object of that name, and what to do.
 
     Nothing of the object is quoted but its name and that of its controller.
     """
     namespace, name = text(manifest, "metadata", "namespace"), text(manifest, "metadata", "name")
     whose = _owner_words(manifest, job_kind)
+    if is_garbage:
+        return (
+            f"{kind} {namespace}/{name} is in the way: {whose}, which is gone. The garbage "
+            f"collector deletes it; this {job_kind} goes on then"
+        )
     if text(manifest, "metadata", "deletionTimestamp"):
         return (
             f"{kind} {namespace}/{name} is in the way: {whose}. It is being deleted; this "

@@ -19,6 +19,7 @@ from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent as Kube
 from jobledger.core.jobs.status.kubernetes_events import sendable
 from jobledger.core.jobs.status.left_out_events import left_out_told
 from jobledger.core.rayjob.events import lifecycle as facts
+from jobledger.core.rayjob.names import no_cluster
 from jobledger.core.rayjob.observations.observations import JobIdentity
 from jobledger.core.rayjob.observations.pods import PodLook
 from jobledger.core.rayjob.status.retry_words import on_which_cluster
@@ -32,6 +33,7 @@ class _Told:
     reason: str
     action: str
     done: str
+    """Empty: a success is not told."""
     failed: str
     colon: str = ": "
     """What parts a failure from its cause."""
@@ -74,8 +76,25 @@ _EFFECTS: Mapping[EffectKind, _Told] = {
         "Set the `suspend` field to true for all worker groups in cluster {}",
         "Failed to suspend worker groups in cluster {}",
     ),
+    EffectKind.ADD_FINALIZER: _Told(
+        "RayJob", "Update", "", "Failed to add the finalizer of RayJob {}"
+    ),
+    EffectKind.REMOVE_FINALIZER: _Told(
+        "RayJob", "Update", "", "Failed to remove the finalizer of RayJob {}"
+    ),
+    EffectKind.DELETE_JOB: _Told("RayJob", "Delete", "", "Failed to delete RayJob {}"),
+    EffectKind.APPLY_POD_GROUP: _Told("PodGroup", "Update", "", "Failed to apply PodGroup {}"),
+    EffectKind.FIND_CLUSTER: _Told("RayCluster", "Get", "", "Failed to get RayCluster {}"),
 }
-"""Effects that upstream tells of; the others it does in silence."""
+"""Effects of which users are told; upstream does those of the last five in silence.
+
+Else a job would stay where it is, or be there for ever, and nobody who describes it could say why.
+"""
+
+_OF_THE_JOB = frozenset(
+    {EffectKind.CLEAR_POD_GROUP, EffectKind.ADD_FINALIZER, EffectKind.REMOVE_FINALIZER}
+)
+"""Effects that are told of the RayJob, whatever they are called."""
 
 
 def kubernetes_events(
@@ -165,7 +184,8 @@ def _effect(
     event: shared.EffectSucceeded | shared.EffectFaltered | shared.EffectFailed,
 ) -> KubernetesEvent | None:
     target = f"{identity.namespace}/{event.name}"
-    if event.kind is EffectKind.FIND_CLUSTER and isinstance(event, shared.EffectFailed):
+    is_missing = isinstance(event, shared.EffectFailed) and event.trouble == no_cluster(target)
+    if event.kind is EffectKind.FIND_CLUSTER and is_missing:
         note = (
             f"RayCluster {target} set in the clusterSelector is not found. "
             "It must be created manually"
@@ -174,18 +194,17 @@ def _effect(
     told = _EFFECTS.get(event.kind)
     if told is None:
         return None
-    if event.kind is EffectKind.CLEAR_POD_GROUP:  # told of the RayJob, in words of its own
+    if event.kind in _OF_THE_JOB:
         target = f"{identity.namespace}/{identity.name}"
-        if isinstance(event, shared.EffectSucceeded) and not event.already:
-            done = told.done.format(target)
-            return KubernetesEvent("Normal", "BatchSchedulerCleanedUp", told.action, done)
     if not isinstance(event, shared.EffectSucceeded):
         note = f"{told.failed.format(target)}{told.colon}{event.trouble}"
         reason = f"FailedTo{told.action}{told.reason}"
         return KubernetesEvent("Warning", reason, told.action, note)
-    if event.already:
+    if event.already or not told.done:
         return None
     reason = f"{told.action}d{told.reason}"
+    if event.kind is EffectKind.CLEAR_POD_GROUP:
+        reason = "BatchSchedulerCleanedUp"
     return KubernetesEvent("Normal", reason, told.action, told.done.format(target))
 
 

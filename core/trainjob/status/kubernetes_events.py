@@ -4,8 +4,15 @@ Upstream sends exactly one kind: that its resources could not be created. The fe
 for whoever describes a job. Source: trainjob_controller.go.
 """
 
-from jobledger.core.jobs.events import AnnotationsRejected, LedgerBehindFound, RecoveredFromCluster
+from jobledger.core.jobs.events import (
+    AnnotationsRejected,
+    EffectFailed,
+    EffectFaltered,
+    LedgerBehindFound,
+    RecoveredFromCluster,
+)
 from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.status.held_job_events import holding_told
 from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent, sendable
 from jobledger.core.jobs.status.left_out_events import left_out_told
@@ -31,6 +38,8 @@ def _told(  # noqa: PLR0911 one return for each kind of event
         cause = event.cause if len(event.cause) <= CAUSE_MAX else f"{event.cause[:CAUSE_MAX]} ..."
         note = f"TrainJob resources reconciliation failed: {cause}"
         return (_warning("Reconciling", "TrainJobResourcesCreationFailed", note),)
+    if isinstance(event, EffectFailed | EffectFaltered):
+        return _of_an_effect(identity, event)
     if isinstance(event, events.RuntimePatchesWithheld):
         note = f"{ONLY_WHEN_SUSPENDED}: what runs goes on as it is, until the TrainJob is suspended"
         return (_warning("Reconciling", "RuntimePatchesWithheld", note),)
@@ -52,6 +61,16 @@ def _told(  # noqa: PLR0911 one return for each kind of event
     if isinstance(event, LedgerBehindFound | RecoveredFromCluster):
         return (holding_told(event),)
     return ()
+
+
+def _of_an_effect(
+    identity: JobIdentity, event: EffectFailed | EffectFaltered
+) -> tuple[KubernetesEvent, ...]:
+    """Return how it is told that a deletion failed; of the rest, what was not built or created."""
+    if event.kind is not EffectKind.DELETE_JOBSET:
+        return ()
+    note = f"Failed to delete JobSet {identity.namespace}/{event.name}: {event.trouble}"
+    return (_warning("Delete", "JobSetDeletionFailed", note),)
 
 
 def _warning(action: str, reason: str, note: str) -> KubernetesEvent:

@@ -1,5 +1,6 @@
 """Requests whose answer does not come, or breaks off: sent once, given up in time, told as one."""
 
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,6 +10,7 @@ from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.core.errors import ClusterUnreachable, RequestThrottled
 from jobledger.core.ports.cluster import RAYJOBS
+from jobledger.core.values.documents import Manifest
 from tests.adapters.kube.samples import rayjob, transport_to
 from tests.support.canned_server import (
     Answer,
@@ -22,6 +24,13 @@ from tests.support.canned_server import (
 )
 
 JOB = rayjob("a", 1)
+
+OF_ANOTHER: dict[str, bytes | Manifest] = {
+    "a page": b"<html>come back later</html>",
+    "an empty object": {},
+    "another name": rayjob("b", 1),
+    "another namespace": rayjob("a", 1, namespace="elsewhere"),
+}
 
 CALLS: dict[str, Callable[[KubernetesCluster], object]] = {
     "get": lambda cluster: cluster.get(RAYJOBS, "team", "a"),
@@ -69,6 +78,24 @@ def test_every_request_has_a_time_limit(call: str, answer: Scripted) -> None:
             CALLS[call](cluster)
 
 
+@pytest.mark.parametrize("call", [call for call in CALLS if call not in ("list", "pod_log")])
+@pytest.mark.parametrize("answer", OF_ANOTHER)
+def test_an_answer_about_something_else_says_nothing_of_what_was_asked(
+    call: str, answer: str
+) -> None:
+    """A proxy's own page, or somebody else's answer: taken for done, nobody would do it again."""
+    with CannedServer(Answer(body=OF_ANOTHER[answer])) as server:
+        cluster = KubernetesCluster(transport_to(server))
+        with pytest.raises(ClusterUnreachable, match="the answer cannot be read"):
+            CALLS[call](cluster)
+
+
+@pytest.mark.parametrize("answer", [JOB, {"kind": "Status", "status": "Success"}])
+def test_a_deletion_is_answered_by_the_object_or_a_status(answer: Manifest) -> None:
+    with CannedServer(Answer(body=answer)) as server:
+        KubernetesCluster(transport_to(server)).delete(RAYJOBS, "team", "a")
+
+
 @pytest.mark.parametrize("end", [End.CUT, End.RESET])
 def test_an_answer_that_breaks_off_is_none(end: End) -> None:
     with CannedServer(Stream((b'{"kind":"RayJob"}',), end)) as server:
@@ -111,7 +138,8 @@ def test_an_answer_read_in_part_does_not_spoil_the_next() -> None:
 
 def test_more_threads_than_kept_connections_all_get_their_answers() -> None:
     gate, threads = Gate(), 6
-    body = b'{"metadata":{"name":"a"}}'
+    found = {"metadata": {"name": "a", "namespace": "team"}}
+    body = json.dumps(found).encode()
     with CannedServer(*[Stream((gate, body))] * threads) as server:
         settings = ConnectionSettings(host=server.url, connections=2)
         cluster = KubernetesCluster(connect(settings, {}))
@@ -119,6 +147,4 @@ def test_more_threads_than_kept_connections_all_get_their_answers() -> None:
             answers = [pool.submit(cluster.get, RAYJOBS, "team", "a") for _ in range(threads)]
             server.wait_for_requests(threads)
             gate.set()
-            assert [answer.result() for answer in answers] == [
-                {"metadata": {"name": "a"}}
-            ] * threads
+            assert [answer.result() for answer in answers] == [found] * threads

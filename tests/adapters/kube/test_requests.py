@@ -81,7 +81,8 @@ def test_a_404_from_elsewhere_says_nothing_of_the_object(
 def test_core_and_cluster_wide_kinds_have_their_paths(
     server: CannedServer, cluster: KubernetesCluster
 ) -> None:
-    server.add(Answer(body=JOB), Answer(body=JOB), list_of())
+    pod = {"metadata": {"namespace": "team", "name": "p"}}
+    server.add(Answer(body=pod), Answer(body={"metadata": {"name": "team"}}), list_of())
     cluster.get(PODS, "team", "p")
     cluster.get(NAMESPACES, "", "team")
     cluster.list(PODS)

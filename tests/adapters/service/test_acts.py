@@ -38,7 +38,7 @@ def make(bench: Bench, resource: Resource, name: str, owner: str = "", **metadat
     reference = {
         "apiVersion": "ray.io/v1",
         "kind": "RayJob",
-        "name": "train",
+        "name": "another" if owner.startswith("of ") else "train",
         "controller": True,
         "uid": owner,
     }
@@ -75,6 +75,19 @@ def test_an_object_of_that_name_that_is_not_ours_is_left_alone(
     job = bench.job()
     there = make(bench, resource, name, owner="of another")
     with pytest.raises(SomebodyElses):
+        do(bench, job, bench.effect(job, kind, name, address=ADDRESS))
+    assert bench.cluster.get(resource, "ml", name) == there
+
+
+@pytest.mark.parametrize(("kind", "resource", "name"), CREATIONS)
+def test_what_an_earlier_job_of_the_same_name_left_is_waited_for(
+    kind: EffectKind, resource: Resource, name: str
+) -> None:
+    """The garbage collector is about to delete it, so nobody has to do anything."""
+    bench = Bench()
+    job = bench.job()
+    there = make(bench, resource, name, owner="uid-of-an-earlier-one")
+    with pytest.raises(ObjectExists, match="belongs to another RayJob train, which is gone"):
         do(bench, job, bench.effect(job, kind, name, address=ADDRESS))
     assert bench.cluster.get(resource, "ml", name) == there
 

@@ -265,6 +265,19 @@ def test_the_rayjob_itself_is_deleted_and_no_other_of_its_name() -> None:
     assert bench.cluster.get(RAYJOBS, "ml", "train") == another
 
 
+def test_a_rayjob_whose_deletion_met_some_other_conflict_is_not_taken_for_gone() -> None:
+    """An admission webhook may answer 409 as well: then it is there, and is deleted later."""
+    bench = Bench()
+    job = bench.job()
+
+    def refused(*_: object, **__: object) -> None:
+        raise ObjectChanged("a webhook says so")
+
+    bench.cluster.delete = refused  # type: ignore[method-assign]  # a refusal
+    with pytest.raises(ObjectChanged):
+        do(bench, job, bench.effect(job, EffectKind.DELETE_JOB, "train", uid=job.identity.uid))
+
+
 POD_GROUP = "ray-train-pg"
 APPLY, CLEAR = EffectKind.APPLY_POD_GROUP, EffectKind.CLEAR_POD_GROUP
 

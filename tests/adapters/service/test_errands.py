@@ -107,11 +107,14 @@ def test_troubles_that_come_back_are_observations_of_their_own() -> None:
     assert len({item.id for item in bench.said()}) == 3
 
 
-def test_a_pause_that_the_api_server_asks_for_is_kept_to() -> None:
+@pytest.mark.parametrize(("dice", "pause"), [(0.0, 77.0), (1.0, 115.5)])
+def test_a_pause_that_the_api_server_asks_for_is_never_cut_short(dice: float, pause: float) -> None:
+    """Those that were sent away together come back one after the other."""
     bench = Refusing()
     effect_task = bench.an_errand()
+    effect_task.context = replace(effect_task.context, dice=lambda: dice)
     bench.refuse(RequestThrottled("later", 77.0))
-    assert effect_task() == 77.0
+    assert effect_task() == pause
 
 
 def test_a_silent_head_is_asked_again_later_each_time_and_often_enough() -> None:

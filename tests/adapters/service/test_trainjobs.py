@@ -1,10 +1,16 @@
 """TrainJobs by the whole service in memory: what is made, what is shown, and deaths anywhere."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
-from jobledger.core.errors import RequestForbidden, RequestInvalid
+from jobledger.core.errors import (
+    ClusterUnreachable,
+    ObjectChanged,
+    RequestForbidden,
+    RequestInvalid,
+)
 from jobledger.core.ports.cluster import (
     CLUSTER_TRAINING_RUNTIMES,
     CONFIGMAPS,
@@ -144,6 +150,53 @@ def test_a_snapshot_of_somebody_else_is_a_failed_build_until_it_is_deleted() -> 
     world.cluster.delete(CONFIGMAPS, "ml", "train-runtime-snapshot")
     world.run(lambda: is_let_go(world, stream), "the job to be over")
     assert world.condition("Complete")[0] == "True"
+
+
+def test_a_job_that_is_made_anew_waits_a_moment_for_the_garbage_of_the_one_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As by `kubectl replace --force`: nobody is told that it failed, or what to delete."""
+    world = TrainWorld()
+    world.jobsets.holds = True
+    world.install_runtime()
+    world.train()
+    world.run(world.is_so("Created"), "the objects of the first")
+    with monkeypatch.context() as patched:
+        patched.setattr(world.cluster, "collect", lambda: None)
+        world.cluster.delete(TRAINJOBS, "ml", "train")
+        world.train()
+        since = world.clock.monotonic()
+        for _ in range(20):
+            world.step()
+    assert (world.snapshot != "", world.trainjob.get("status")) == (True, None)
+    world.run(world.is_so("Created"), "the objects of the second")
+    assert world.clock.monotonic() - since < 5
+    assert ["Created=False"] not in world.jobsets.shown
+
+
+@pytest.mark.parametrize(
+    "error", [ClusterUnreachable("500: a webhook fails"), ObjectChanged("409")]
+)
+def test_what_runs_is_suspended_though_the_objects_beside_it_cannot_be_put(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """However often what may pass in a moment does not: a webhook that is away lasts for hours."""
+    world = TrainWorld()
+    world.jobsets.holds = True
+    world.install_runtime()
+    world.train()
+    world.run(world.is_so("Created"), "the objects")
+    world.cluster.delete(CONFIGMAPS, "ml", "train-runtime-snapshot")
+    apply = world.cluster.apply
+
+    def refused(resource: Resource, manifest: Manifest, **more: Any) -> Manifest:  # noqa: ANN401 as the port
+        if resource == CONFIGMAPS:
+            raise error
+        return apply(resource, manifest, **more)
+
+    monkeypatch.setattr(world.cluster, "apply", refused)
+    world.change(suspend=True)
+    world.run(lambda: child(world.jobset, "spec").get("suspend") is True, "what runs is suspended")
 
 
 def refusing(world: TrainWorld, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:

@@ -189,6 +189,8 @@ def test_users_are_told_of_what_is_refused_and_of_what_is_lost() -> None:
     troubles: list[events.BatchJobEvent] = [
         _refusal(CREATE),
         _refusal(DELETE),
+        _refusal(EffectKind.SUSPEND_ATTEMPT_JOB),
+        _refusal(EffectKind.RESUME_ATTEMPT_JOB),
         told.vanished(asked=False),
         told.vanished(asked=True),
     ]
@@ -198,6 +200,8 @@ def test_users_are_told_of_what_is_refused_and_of_what_is_lost() -> None:
     assert said == [
         ("FailedCreate", "Error creating job: jobs.batch is forbidden"),
         ("FailedDelete", "Error deleting job: jobs.batch is forbidden"),
+        ("FailedSuspend", "Error suspending job: jobs.batch is forbidden"),
+        ("FailedResume", "Error resuming job: jobs.batch is forbidden"),
         ("AttemptJobLost", "Job etl-gxqht is gone, and its deletion was not asked for here"),
     ]
 

@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from jobledger.core.jobs.control.ownership import (
+    Controller,
     controller_of,
     controller_uid,
     in_the_way,
     is_controlled_by,
+    is_left_behind,
 )
 
 OURS = "uid-of-ours"
@@ -107,6 +109,31 @@ WORDS = [
         f"it belongs to another TrainJob train. {ON_ITS_WAY_OUT}",
     ),
 ]
+
+
+GARBAGE = [
+    ("its own", reference(), False),
+    ("of an earlier job of its name", reference(uid="older"), True),
+    ("of a job of another name", reference(uid="older", name="other"), False),
+    ("of another kind", reference(uid="older", kind="TrainJob"), False),
+    ("of a kind of another group", reference(uid="older", apiVersion="x.io/v1"), False),
+    ("of a job of its name that does not control it", reference(uid="a", controller=None), False),
+]
+
+
+@pytest.mark.parametrize(("rule", "owner", "is_garbage"), GARBAGE, ids=[row[0] for row in GARBAGE])
+def test_what_an_earlier_job_of_the_same_name_controls_is_garbage(
+    rule: str, owner: dict[str, Any], *, is_garbage: bool
+) -> None:
+    del rule
+    job = Controller(group="ray.io", kind="RayJob", name="train", uid=OURS)
+    found = an_object(owner)
+    assert is_left_behind(found, job) is is_garbage
+    if is_garbage:
+        assert in_the_way("RayCluster", found, "RayJob", is_garbage=True) == (
+            "RayCluster ml/train is in the way: it belongs to another RayJob train, which is gone. "
+            "The garbage collector deletes it; this RayJob goes on then"
+        )
 
 
 @pytest.mark.parametrize(("manifest", "words"), WORDS)

@@ -10,6 +10,7 @@ from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.retries.job_deadline import passed_message
 from jobledger.core.rayjob.events import lifecycle as facts
+from jobledger.core.rayjob.names import no_cluster
 from jobledger.core.rayjob.observations.observations import JobIdentity
 from jobledger.core.rayjob.phases import JobStatus
 from jobledger.core.rayjob.status.kubernetes_events import KubernetesEvent, kubernetes_events
@@ -31,8 +32,8 @@ def done(kind: EffectKind, name: str, *, already: bool = False) -> shared.Effect
     return shared.EffectSucceeded(at=NOON, effect_id=EFFECT, kind=kind, name=name, already=already)
 
 
-def failed(kind: EffectKind, name: str) -> shared.EffectFailed:
-    return shared.EffectFailed(at=NOON, effect_id=EFFECT, kind=kind, name=name, trouble="quota")
+def failed(kind: EffectKind, name: str, trouble: str = "quota") -> shared.EffectFailed:
+    return shared.EffectFailed(at=NOON, effect_id=EFFECT, kind=kind, name=name, trouble=trouble)
 
 
 def faltered(kind: EffectKind, name: str) -> shared.EffectFaltered:
@@ -107,6 +108,36 @@ UPSTREAM = (
     ),
 )
 OURS = (
+    Row(
+        failed(EffectKind.ADD_FINALIZER, "rayjob"),
+        *("Warning", "FailedToUpdateRayJob", "Update"),
+        "Failed to add the finalizer of RayJob ml/train: quota",
+    ),
+    Row(
+        faltered(EffectKind.REMOVE_FINALIZER, "rayjob"),
+        *("Warning", "FailedToUpdateRayJob", "Update"),
+        "Failed to remove the finalizer of RayJob ml/train: busy",
+    ),
+    Row(
+        failed(EffectKind.DELETE_JOB, "train"),
+        *("Warning", "FailedToDeleteRayJob", "Delete"),
+        "Failed to delete RayJob ml/train: quota",
+    ),
+    Row(
+        failed(EffectKind.APPLY_POD_GROUP, "ray-train-pg"),
+        *("Warning", "FailedToUpdatePodGroup", "Update"),
+        "Failed to apply PodGroup ml/ray-train-pg: quota",
+    ),
+    Row(
+        failed(EffectKind.FIND_CLUSTER, "shared", no_cluster("ml/shared")),
+        *("Warning", "RayClusterNotFound", "Validate"),
+        "RayCluster ml/shared set in the clusterSelector is not found. It must be created manually",
+    ),
+    Row(
+        failed(EffectKind.FIND_CLUSTER, "shared"),
+        *("Warning", "FailedToGetRayCluster", "Get"),
+        "Failed to get RayCluster ml/shared: quota",
+    ),
     Row(
         granted(),
         *("Warning", "AttemptFailed", "Retry"),

@@ -1,10 +1,15 @@
 """What `kubectl describe trainjob` tells: upstream's Kubernetes Events, and a few of ours."""
 
+from uuid import UUID
+
 import pytest
 
+from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent
 from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.trainjob.status.kubernetes_events import kubernetes_events
+from jobledger.core.values.ids import EffectId
 from tests.support import trainjob_events as told
 from tests.support.trainjobs import IDENTITY, after
 
@@ -13,6 +18,11 @@ BUILD = "TrainJob resources reconciliation failed: "
 
 def warning(reason: str, action: str, note: str) -> KubernetesEvent:
     return KubernetesEvent("Warning", reason, action, note)
+
+
+def refused(kind: EffectKind) -> shared.EffectFailed:
+    effect = EffectId(UUID(int=7))
+    return shared.EffectFailed(at=after(0), effect_id=effect, kind=kind, name="train", trouble="no")
 
 
 @pytest.mark.parametrize(
@@ -49,6 +59,11 @@ def warning(reason: str, action: str, note: str) -> KubernetesEvent:
             ),
         ),
         (told.vanished(asked=True), ()),
+        (
+            refused(EffectKind.DELETE_JOBSET),
+            (warning("JobSetDeletionFailed", "Delete", "Failed to delete JobSet ml/train: no"),),
+        ),
+        (refused(EffectKind.APPLY_OBJECTS), ()),
         (told.started(), ()),
         (
             told.started(2, cause="restarted"),
@@ -66,6 +81,8 @@ def warning(reason: str, action: str, note: str) -> KubernetesEvent:
         "the failure",
         "a JobSet that somebody deleted",
         "one that was deleted here",
+        "one that could not be deleted",
+        "what is told as a creation that failed",
         "the first attempt",
         "a later one",
         "the success",

@@ -19,7 +19,7 @@ from jobledger.adapters.service.effects.context import (
     refuse_if_taken,
     wait_if_gone,
 )
-from jobledger.adapters.service.effects.deleting import delete_own
+from jobledger.adapters.service.effects.deleting import delete_own, delete_this
 from jobledger.adapters.service.objects.head_tokens import read_token
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
@@ -43,7 +43,7 @@ from jobledger.core.ports.cluster import (
 from jobledger.core.rayjob.manifests.gang_scheduling import build_pod_group
 from jobledger.core.rayjob.manifests.http_submission import build_submission
 from jobledger.core.rayjob.manifests.manifests import build_cluster, build_submitter
-from jobledger.core.rayjob.names import FINALIZER
+from jobledger.core.rayjob.names import FINALIZER, no_cluster
 from jobledger.core.rayjob.observations.children import attempt_of
 from jobledger.core.rayjob.phases import Phase
 from jobledger.core.rayjob.rules.rules import CREATIONS
@@ -242,8 +242,7 @@ def _find_cluster(world: World, job: CachedJob, effect: OpenEffect, names: Attem
     namespace, name = job.identity.namespace, effect.desired.name
     found = world.cluster.get(RAYCLUSTERS, namespace, name)
     if found is None:
-        message = f"clusterSelector mode is enabled, but RayCluster {namespace}/{name} is not found"
-        raise ObjectNotFound(message)
+        raise ObjectNotFound(no_cluster(f"{namespace}/{name}"))
     return Done(uid=text(found, "metadata", "uid"), already=True)
 
 
@@ -299,11 +298,7 @@ def _suspend_workers(world: World, job: CachedJob, effect: OpenEffect, names: At
 def _delete_job(world: World, job: CachedJob, effect: OpenEffect, names: AttemptNames) -> Done:
     del effect, names
     identity = job.identity
-    try:
-        world.cluster.delete(RAYJOBS, identity.namespace, identity.name, uid=identity.uid)
-    except ObjectChanged:
-        return Done(uid=identity.uid, gone=True, already=True)
-    return Done(uid=identity.uid)
+    return delete_this(world, RAYJOBS, (identity.namespace, identity.name, identity.uid))
 
 
 _Act = Callable[[World, CachedJob, OpenEffect, AttemptNames], Done]

@@ -17,7 +17,12 @@ from jobledger.adapters.kinds.trainjob.acting.keys.curve_keys import (
 )
 from jobledger.adapters.kinds.trainjob.acting.keys.ssh_keys import new_ssh_keys
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
-from jobledger.adapters.service.effects.context import EffectFailed, World, exactly
+from jobledger.adapters.service.effects.context import (
+    EffectFailed,
+    World,
+    exactly,
+    is_of_an_earlier_job,
+)
 from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime, kept_as
 from jobledger.core.errors import (
     ClusterError,
@@ -107,16 +112,22 @@ class Work:
         return self.get(resource, name, building=building)
 
     def refuse_if_taken(self, resource: Resource, found: Manifest, *, building: bool) -> None:
-        """Raise `ApplyFailed` for an object that is not the job's own, or is being deleted."""
+        """Raise `ApplyFailed` for an object that is not the job's own, or is being deleted.
+
+        What goes by itself is tried again in a moment, before users are told of it.
+        """
+        is_garbage, goes = is_of_an_earlier_job(found, self.job), text(found, *_LEAVING) != ""
         if not self.is_own(found):
             cause = NOT_ITS_SNAPSHOT if building else ""
-            cause += in_the_way(resource.kind, found, "TrainJob")
-            raise self.failed(cause, building=building, may_pass=True)
-        if text(found, *_LEAVING):
+            cause += in_the_way(resource.kind, found, "TrainJob", is_garbage=is_garbage)
+        elif goes:
             name = f"{self.job.identity.namespace}/{text(found, 'metadata', 'name')}"
             cause = f"{resource.kind} {name}: it is being deleted"
-            raise self.failed(cause, building=building, may_pass=True)
-        self.quotable.append(found)
+        else:
+            self.quotable.append(found)
+            return
+        error = ObjectExists(cause) if goes or is_garbage else None
+        raise self.failed(cause, building=building, may_pass=True, error=error)
 
 
 _LEAVING = ("metadata", "deletionTimestamp")

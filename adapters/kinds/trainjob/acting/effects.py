@@ -32,7 +32,7 @@ from jobledger.adapters.service.objects.declared_secrets import (
 from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime
 from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
-from jobledger.core.errors import ClusterError
+from jobledger.core.errors import ClusterError, RequestThrottled
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.kinds import JobState
 from jobledger.core.log.redaction.redact import LateSecrets, Redactor, digest, secrets_in
@@ -79,8 +79,8 @@ def act_trainjob(world: World, job: CachedJob, effect: OpenEffect, state: TrainJ
         return suspend_or_resume(work)
     try:
         return _built_and_applied(work)
-    except ApplyFailed as error:
-        if not error.is_quick:
+    except ApplyFailed as failure:
+        if not isinstance(failure.error, RequestThrottled):
             _suspend_at_least(work)
         raise
 
