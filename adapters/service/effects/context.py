@@ -79,8 +79,16 @@ def refuse_if_taken(resource: Resource, found: Manifest, job: CachedJob) -> None
 def is_of_an_earlier_job(found: Manifest, job: CachedJob) -> bool:
     """Return whether an object is garbage of a job that had the name of this one."""
     identity, kind = job.identity, KINDS[job.kind].resource
-    named = Controller(group=kind.group, kind=kind.kind, name=identity.name, uid=identity.uid)
-    return is_left_behind(found, named)
+    return is_left_behind(
+        found,
+        Controller(
+            group=kind.group,
+            version=kind.version,
+            kind=kind.kind,
+            name=identity.name,
+            uid=identity.uid,
+        ),
+    )
 
 
 Act = Callable[["World", CachedJob, OpenEffect, JobState], Done]

@@ -25,6 +25,7 @@ class Controller:
     """The object that controls another, as an owner reference names it."""
 
     group: str
+    version: str
     kind: str
     name: str
     uid: str
@@ -35,6 +36,7 @@ def controller_of(manifest: Manifest) -> Controller | None:
     found = [
         Controller(
             group=text(owner, "apiVersion").rpartition("/")[0],
+            version=text(owner, "apiVersion").rpartition("/")[2],
             kind=text(owner, "kind"),
             name=text(owner, "name"),
             uid=text(owner, "uid"),
@@ -74,6 +76,7 @@ def is_left_behind(manifest: Manifest, job: Controller) -> bool:
     """Return whether an object is that of an earlier job of the same name, and so garbage.
 
     Of that name there is one job at a time, so the other is gone: its objects follow in moments.
+    Of an owner in a version that is not served the garbage collector deletes nothing.
     """
     found = controller_of(manifest)
     return found is not None and found != job and replace(found, uid=job.uid) == job

@@ -116,6 +116,7 @@ GARBAGE = [
     ("of an earlier job of its name", reference(uid="older"), True),
     ("of a job of another name", reference(uid="older", name="other"), False),
     ("of another kind", reference(uid="older", kind="TrainJob"), False),
+    ("in a version not served", reference(uid="older", apiVersion="ray.io/v0"), False),
     ("of a kind of another group", reference(uid="older", apiVersion="x.io/v1"), False),
     ("of a job of its name that does not control it", reference(uid="a", controller=None), False),
 ]
@@ -126,7 +127,7 @@ def test_what_an_earlier_job_of_the_same_name_controls_is_garbage(
     rule: str, owner: dict[str, Any], *, is_garbage: bool
 ) -> None:
     del rule
-    job = Controller(group="ray.io", kind="RayJob", name="train", uid=OURS)
+    job = Controller(group="ray.io", version="v1", kind="RayJob", name="train", uid=OURS)
     found = an_object(owner)
     assert is_left_behind(found, job) is is_garbage
     if is_garbage:
