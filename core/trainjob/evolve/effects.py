@@ -19,9 +19,8 @@ from jobledger.core.trainjob.state import TrainJobState
 
 
 def effect_requested(state: TrainJobState, event: EffectRequested) -> TrainJobState:
-    """Return the state with the effect open."""
-    again = state.rebuild_again and event.kind is not EffectKind.APPLY_OBJECTS
-    return replace(shared_events.effect_requested(state, event), rebuild_again=again)
+    """Return the state with the effect open; what has gone by now is covered by it."""
+    return replace(shared_events.effect_requested(state, event), rebuild_again=False)
 
 
 def effect_succeeded(state: TrainJobState, event: EffectSucceeded) -> TrainJobState:

@@ -24,8 +24,8 @@ def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobS
     match event:
         case events.RuntimeObserved():
             state = replace(state, runtime=event.digest)
-            waits = state.built is not None and state.built.runtime != event.digest
-            return replace(state, refused=()) if waits and not state.created_once else state
+            is_news = state.built is not None and state.built.runtime != event.digest
+            return replace(state, refused=()) if is_news else state
         case events.DependentVanished():
             return replace(
                 remember_gone(state, event.uid),
