@@ -116,7 +116,7 @@ def on_attempt_job_gone(state: BatchJobState, gone: AttemptJobGone) -> News:
         return ()
     asked = is_leaving(state) or (known is not None and known.delete_asked)
     asked = asked or any(
-        effect.desired.kind is EffectKind.DELETE_ATTEMPT_JOB for effect in state.effects
+        effect.desired.key == (EffectKind.DELETE_ATTEMPT_JOB, gone.name) for effect in state.effects
     )
     uid = gone.uid or (known.uid if known is not None else "")
     return (AttemptJobVanished(at=gone.at, attempt=number, name=gone.name, uid=uid, asked=asked),)
