@@ -4,10 +4,11 @@ import pytest
 from msgspec.structs import replace
 
 from jobledger.core.batchjob.events import AttemptJobVanished, BatchJobFailed
-from jobledger.core.batchjob.observations import SeenBatchStatus
+from jobledger.core.batchjob.observations import PodCounts, SeenBatchStatus
 from jobledger.core.jobs.control.went_back import GONE
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import Outcome
+from jobledger.core.jobs.policy import Policy
 from tests.support.batchjobs import (
     BACKOFF,
     CREATE,
@@ -17,6 +18,8 @@ from tests.support.batchjobs import (
     Played,
     Step,
     after,
+    complete_end,
+    completed,
     created,
     deleted,
     due,
@@ -211,3 +214,70 @@ def test_a_failure_that_another_controller_left_is_taken_over_with_its_words() -
     (failed,) = [one for one in played.news if isinstance(one, BatchJobFailed)]
     assert (failed.at, failed.reason, failed.message) == (after(60), end.reason, BACKOFF)
     assert failed.inferred
+
+
+def test_an_edit_lifts_every_pause_and_another_look_lifts_none() -> None:
+    refused = [manifest(), refused_creation(1)]
+    assert open_effects(play([*refused, manifest(2, generation=2)])) == [
+        ("create_attempt_job", name_of(1))
+    ]
+    policy = replace(Policy(), effect_retry_seconds=77)
+    assert open_effects(play([*refused, manifest(2, policy=policy)])) == []
+    waiting = play([*toggled(4), manifest(90, generation=3, suspend=True)])
+    assert len(open_effects(waiting)) == 1
+
+
+def test_what_waited_before_another_controller_had_the_job_does_not_wait_after_it() -> None:
+    refused = [manifest(), refused_creation(1), manifest(2, recorded=WHY), manifest(3)]
+    assert len(open_effects(play(refused))) == 1
+    between = [manifest(80, generation=2, suspend=True, recorded=WHY)]
+    again = [*toggled(4), *between, manifest(81, generation=2, suspend=True)]
+    assert len(open_effects(play(again))) == 1
+
+
+@pytest.mark.parametrize(
+    ("story", "counts", "end"),
+    [
+        (completed(), (1, 0), "CompletionsReached"),
+        (failing(), (0, 1), "BackoffLimitExceeded"),
+        (
+            (*retried(), created(63, 2), job(70, 2, end=failed_end(70))),
+            (0, 2),
+            "BackoffLimitExceeded",
+        ),
+        (
+            (*retried(), created(63, 2), job(70, 2, end=complete_end(70))),
+            (1, 1),
+            "CompletionsReached",
+        ),
+    ],
+    ids=["complete", "failed", "failed again", "complete at the second attempt"],
+)
+def test_the_end_is_that_of_the_last_attempt_and_attempts_are_counted(
+    story: tuple[Step, ...], counts: tuple[int, int], end: str
+) -> None:
+    state = play(story).state
+    assert (state.succeeded, state.failed) == counts
+    assert state.end is not None
+    assert (state.reason, state.message) == (state.end.reason, state.end.message)
+    assert (state.end.reason, state.ended_at) == (end, state.end.ended_at)
+    assert state.end.completed is (counts[0] == 1)
+
+
+def test_what_a_status_has_shown_stays_so() -> None:
+    """The API server takes no other start, and no counters that fall."""
+    status = SeenBatchStatus(
+        started_at=after(5), suspended_since=after(7), pods=PodCounts(succeeded=3, failed=4)
+    )
+    state = play([manifest(recorded=WHY), manifest(10, recorded=WHY, status=status)]).state
+    assert (state.started_at, state.suspended, state.suspension_changed_at) == (
+        after(5),
+        True,
+        after(7),
+    )
+    assert (state.pods_succeeded, state.pods_failed_min) == (3, 4)
+    later = replace(status, suspended_since=None, pods=PodCounts(succeeded=2, failed=2))
+    state = play(
+        [manifest(recorded=WHY, status=status), manifest(20, recorded=WHY, status=later)]
+    ).state
+    assert (state.pods_succeeded, state.pods_failed_min) == (3, 4)
