@@ -51,7 +51,7 @@ from jobledger.core.projections.reporting.found import (
     may_have_run,
     without_guesses,
 )
-from jobledger.core.projections.reporting.held import Held, held_after
+from jobledger.core.projections.reporting.held import Held, asked_for, held_after
 from jobledger.core.projections.reporting.phases import NEW, enter, leave, time_in
 from jobledger.core.projections.reporting.user_labels import USER_LABELS
 from jobledger.core.values.documents import Manifest
@@ -164,6 +164,7 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
     if failures is not before.failures or len(signs) != len(before.signs):
         attempts, failures = _explained(attempts, failures, (signs, judged), rules)
     document = event.document if isinstance(event, ROLES.manifest_received) else {}
+    held = asked_for(before.held, state, document) if document else before.held
     news = record.causation_id != before.causation
     return Folded(
         version=before.version + 1,
@@ -180,7 +181,7 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
         judged=judged,
         stays=stays,
         found=found,
-        held=held_after(before.held, state, event, cluster, attempts),
+        held=held_after(held, state, event, cluster, attempts),
         attempts=attempts,
         failures=failures,
         decisions=work.with_decision(before.decisions, event, record.recorded_at),

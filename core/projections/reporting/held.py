@@ -12,8 +12,9 @@ from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.history.holdings import Holding, holding_after, holding_of
 from jobledger.core.jobs.history.report_news import ClusterNews
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.kinds import ROLES, JobState, holding_seen, kind_of
+from jobledger.core.kinds import JobState, holding_seen, kind_of
 from jobledger.core.projections.reporting.facts import AttemptFact, ResourceUse, seconds_between
+from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import Instant
 
 WAITING, RUNNING, IDLE = "waiting", "running", "idle"
@@ -47,6 +48,11 @@ class Span(NamedTuple):
     until: Instant | None
 
 
+def asked_for(before: Held, state: JobState, document: Manifest) -> Held:
+    """Return what is known once a manifest has come."""
+    return replace(before, asked=holding_of(kind_of(state).log.pods(document)))
+
+
 def held_after(
     before: Held,
     state: JobState,
@@ -58,7 +64,7 @@ def held_after(
 
     `news` is what the event says of a cluster.
     """
-    held = _asked(before, state, event)
+    held = _built(before, state, event)
     if not attempts:
         return held
     last = attempts[-1]
@@ -129,12 +135,10 @@ def _amount(holding: Holding, thing: tuple[str, str]) -> float:
     return next((one.amount for one in holding if one[:2] == thing), 0.0)
 
 
-def _asked(before: Held, state: JobState, event: JobEvent) -> Held:
-    log = kind_of(state).log
-    if isinstance(event, ROLES.manifest_received) and event.document:
-        return replace(before, asked=holding_of(log.pods(event.document)))
+def _built(before: Held, state: JobState, event: JobEvent) -> Held:
     if isinstance(event, shared.EffectSucceeded) and event.kind is EffectKind.APPLY_OBJECTS:
-        return replace(before, built=holding_of(log.built_pods(event.sent)) or before.built)
+        built = holding_of(kind_of(state).log.built_pods(event.sent))
+        return replace(before, built=built or before.built)
     return before
 
 
