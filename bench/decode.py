@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from bench.figures import Report
 from bench.manifests import Document, rayjob
-from jobledger.adapters.kinds.registry import watchings
 from jobledger.adapters.kube.decoding import ObjectDecoder
 from jobledger.adapters.service.objects.declared_secrets import secrets_of
 from jobledger.adapters.service.objects.object_cache import ObjectCache
@@ -26,6 +25,7 @@ from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.rayjob.spec.spec import read_spec
 from jobledger.core.rayjob.validation.validate import validate
 from jobledger.core.values.documents import Manifest, text
+from tests.support.plugged import watchings
 
 T = TypeVar("T")
 

@@ -291,7 +291,6 @@ class Reflector:
     def _follow(self, told: WatchLine, at: Instant) -> None:
         """Note that all up to this event was told: here the watch would be resumed."""
         self._current_until = at
-        self.health.events += told.type != "BOOKMARK"
         found, newest = (
             text(told.object, "metadata", "resourceVersion"),
             self.health.resource_version,
@@ -327,7 +326,6 @@ class Reflector:
     def _contact(self) -> Instant:
         """Note that the server has said something, and return when."""
         at = self._clock.now()
-        self.health.last_contact = at
         self.health.last_error = ""
         return at
 
@@ -339,7 +337,6 @@ class Reflector:
             try:
                 tell(*args, **kwargs)
             except Exception as failure:  # noqa: BLE001  # one strange object must not hide others
-                self.health.listener_failures += 1
                 _log.error("watch_listener_failed", **self._fields, exc_info=failure)
 
 

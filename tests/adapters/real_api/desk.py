@@ -7,7 +7,6 @@ from prometheus_client import CollectorRegistry
 
 from jobledger.adapters.kinds.rayjob.acting.attempt_names import AttemptNames
 from jobledger.adapters.kinds.rayjob.acting.effects import act
-from jobledger.adapters.kinds.registry import actings, watchings
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.service.effects.context import Done, World
@@ -27,6 +26,7 @@ from jobledger.core.values.ids import effect_id_of, observation_id
 from tests.support.api import Api, rayjob
 from tests.support.apiserver import ApiServer
 from tests.support.memory.ray_jobs import MemoryRayJobs
+from tests.support.plugged import actings, watchings
 from tests.support.service_world import DOOR, own_door
 
 Document = dict[str, Any]

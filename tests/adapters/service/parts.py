@@ -9,7 +9,6 @@ from prometheus_client import CollectorRegistry
 
 from jobledger.adapters.kinds.rayjob.acting.attempt_names import AttemptNames
 from jobledger.adapters.kinds.rayjob.watching.listeners import ChildListener
-from jobledger.adapters.kinds.registry import actings, watchings
 from jobledger.adapters.service.effects.carrying_out import EffectContext, EffectTask
 from jobledger.adapters.service.effects.context import World
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
@@ -34,6 +33,7 @@ from tests.support.memory.clock import SimulatedClock
 from tests.support.memory.event_store import MemoryEventStore
 from tests.support.memory.leases import MemoryLeases
 from tests.support.memory.ray_jobs import MemoryRayJobs
+from tests.support.plugged import actings, watchings
 from tests.support.records import NOON
 from tests.support.service_world import DOOR, own_door
 from tests.support.stepped_cluster import SteppedCluster

@@ -7,7 +7,6 @@ import pytest
 from msgspec.structs import replace
 
 from jobledger.adapters.kinds.batchjob.effects import BATCHJOB_ACTING
-from jobledger.adapters.kinds.registry import actings
 from jobledger.adapters.service.effects.context import SupersededEffect, World
 from jobledger.core.batchjob.names import attempt_job_name
 from jobledger.core.batchjob.state import BatchJobState
@@ -18,6 +17,7 @@ from jobledger.core.ports.cluster import BATCH_JOBS
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import effect_id_of, observation_id
 from tests.support.job_world import JobWorld, a_job
+from tests.support.plugged import actings
 from tests.support.service_world import DOOR, own_door
 
 

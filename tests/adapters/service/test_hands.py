@@ -5,7 +5,6 @@ from typing import Any, cast
 
 import pytest
 
-from jobledger.adapters.kinds.registry import watchings
 from jobledger.adapters.service.control.control_policy import FIRST_SIGHT, ControlPolicy
 from jobledger.adapters.service.control.preflight import look_for_others
 from jobledger.adapters.service.objects.object_cache import ObjectCache
@@ -24,6 +23,7 @@ from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster, ObjectList
 from jobledger.core.rayjob.observations.observations import ManifestSeen
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import rfc3339
+from tests.support.plugged import watchings
 from tests.support.records import NOON
 
 EARLY, LATE = rfc3339(NOON - timedelta(hours=3)), rfc3339(NOON)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from structlog.testing import capture_logs
 
-from jobledger.adapters.kinds.registry import ADAPTERS, watchings
+from jobledger.adapters.kinds.registry import ADAPTERS
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.watches.event_handlers import EventHandlers, WatchedKind
@@ -76,7 +76,7 @@ class Desk:
         pods: Mapping[Resource, tuple[WatchedKind, ...]] | None = None,
     ) -> None:
         self.server = Server()
-        kinds = watchings(job_kinds)
+        kinds = {name: ADAPTERS[name].watching for name in job_kinds}
         self.synced = SyncedKinds(max(1, len(namespaces)), tuple(kinds.values()))
         around = EventHandlers(
             own_door(),
