@@ -2,31 +2,20 @@
 
 A whole watch line is decoded in one pass: cutting the object out first, or skipping its
 `managedFields`, costs more than building and dropping them (31 µs against 38 for a RayJob of
-9 kB). Only who needs few fields gains by a cut, and brings a decoder for the object (`Prepare`:
-7 µs plus what it does itself).
+9 kB).
 """
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
-import structlog
 
 from jobledger.adapters.kube.errors import unreadable
 from jobledger.core.kinds import KINDS
 from jobledger.core.ports.cluster import Resource
 from jobledger.core.values.documents import Manifest
 
-Prepare: TypeAlias = Callable[[bytes], Manifest]
-"""Decodes the JSON of one object. What it leaves out is told to nobody.
-
-It must keep `metadata.namespace`, `name`, `uid` and `resourceVersion`.
-"""
-
 _JOBS = tuple(kind.resource for kind in KINDS.values())
 _NOT_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-
-_log = structlog.get_logger(__name__)
 
 
 class PageMetadata(msgspec.Struct):
@@ -54,14 +43,8 @@ class WatchLine(msgspec.Struct):
     object: dict[str, Any]  # JSON; msgspec does not know our recursive alias for it
 
 
-class _CutLine(msgspec.Struct):
-    type: str
-    object: msgspec.Raw
-
-
 _page = msgspec.json.Decoder(ObjectPage)
 _line = msgspec.json.Decoder(WatchLine)
-_cut_line = msgspec.json.Decoder(_CutLine)
 _object = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -88,34 +71,21 @@ class ObjectDecoder:
     wrote which field of the status; nobody asks for more, nor of other objects.
     """
 
-    def __init__(self, resource: Resource, prepare: Prepare | None = None) -> None:
+    def __init__(self, resource: Resource) -> None:
         self._resource = resource
-        self._prepare = prepare
         self._cut = _keep_status_writers if resource in _JOBS else _drop_managed_fields
 
     def line(self, what: str, line: bytes) -> WatchLine:
         """Return what a line of a watch says; raise `UnreadableAnswer` if it says nothing."""
         try:
-            if self._prepare is None:
-                told = _line.decode(line)
-                self._cut(told.object)
-                return told
-            cut = _cut_line.decode(line)
-            if cut.type in {"BOOKMARK", "ERROR"}:
-                return WatchLine(cut.type, _object.decode(cut.object))
-            return WatchLine(cut.type, dict(self.object(what, bytes(cut.object))))
+            told = _line.decode(line)
         except _NOT_JSON as failure:
             raise unreadable(what, "no watch event") from failure
+        self._cut(told.object)
+        return told
 
     def object(self, what: str, raw: bytes) -> Manifest:
         """Return one object of a list or a line; raise `UnreadableAnswer` if it is none."""
-        if self._prepare is not None:
-            try:
-                return with_kind(self._resource, self._prepare(raw))
-            except Exception as failure:  # noqa: BLE001  # foreign code, and one object of many
-                _log.warning(
-                    "object_decoded_in_full", resource=self._resource.plural, error=repr(failure)
-                )
         try:
             found = _object.decode(raw)
         except _NOT_JSON as failure:

@@ -1,8 +1,8 @@
 """The watching half of the cluster port."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from jobledger.adapters.kube.decoding import ObjectDecoder, Prepare
+from jobledger.adapters.kube.decoding import ObjectDecoder
 from jobledger.adapters.kube.transport import Transport
 from jobledger.adapters.kube.watching.listing import Selection
 from jobledger.adapters.kube.watching.reflector import Reflector
@@ -21,13 +21,11 @@ class KubernetesWatches:
         transport: Transport,
         *,
         pace: WatchPace | None = None,
-        prepare: Mapping[Resource, Prepare] | None = None,
         clock: Clock | None = None,
         dice: Callable[[], float] = dice,
     ) -> None:
-        """Take what sends requests; `prepare` names lighter decoders for some resources."""
+        """Take what sends requests."""
         self._transport = transport
-        self._prepare = prepare or {}
         self._timing = WatchTiming(
             clock=clock or SystemClock(), random=dice, pace=pace or WatchPace()
         )
@@ -50,7 +48,7 @@ class KubernetesWatches:
             self._transport,
             Selection(resource=resource, namespace=namespace, labels=selector),
             listener,
-            ObjectDecoder(resource, self._prepare.get(resource)),
+            ObjectDecoder(resource),
             self._timing,
         )
         reflector.start()

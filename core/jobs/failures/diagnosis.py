@@ -70,11 +70,7 @@ def _finds(pattern: str, text: str) -> bool:
 
 
 def diagnose(
-    found: Sequence[SignT],
-    *,
-    ran: bool,
-    judged: Judged | None = None,
-    rules: Iterable[FailureRule] = RULES,
+    found: Sequence[SignT], *, ran: bool, judged: Judged | None = None
 ) -> Diagnosis[SignT]:
     """Return the cause that the signs of one attempt speak for.
 
@@ -82,13 +78,12 @@ def diagnose(
         found: the signs in the order of their events, without losses after the failure.
         ran: whether the attempt got to run.
         judged: what the retry rule took it for; None where it was not asked.
-        rules: the most certain first.
     """
     groups = _possible(judged)
     is_certain = judged is not None and len(groups) == 1
     has_begun = ran and not is_certain and not _left_no_word(found)
     clear = _clear(found)
-    for rule in rules:
+    for rule in RULES:
         if rule.group not in groups or (rule.before_running and has_begun):
             continue
         if signs := _matched(rule, clear):

@@ -3,25 +3,14 @@
 import json
 from typing import Any
 
-import msgspec
 import pytest
 
 from jobledger.adapters.kube.decoding import ObjectDecoder
 from jobledger.adapters.kube.errors import UnreadableAnswer
 from jobledger.core.ports.cluster import PODS, RAYJOBS
-from jobledger.core.values.documents import Manifest, child, items
-from tests.adapters.kube.samples import bookmark, rayjob
-from tests.support.canned_server import status, watch_line
-
-
-class Light(msgspec.Struct):
-    """A decoder that keeps the name and nothing else."""
-
-    metadata: dict[str, str]
-
-
-def light(raw: bytes) -> Manifest:
-    return {"metadata": {"name": msgspec.json.decode(raw, type=Light).metadata["name"]}}
+from jobledger.core.values.documents import child, items
+from tests.adapters.kube.samples import rayjob
+from tests.support.canned_server import watch_line
 
 
 def test_managed_fields_are_left_out_and_annotations_are_kept() -> None:
@@ -60,26 +49,6 @@ def test_an_item_of_a_list_of_a_built_in_kind_gets_its_kind() -> None:
     assert found == {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
 
 
-def test_a_lighter_decoder_is_used_for_objects_only() -> None:
-    decoder = ObjectDecoder(RAYJOBS, light)
-    told = decoder.line("a watch", watch_line("MODIFIED", rayjob("a", 1)))
-    assert told.object == {
-        "apiVersion": "ray.io/v1",
-        "kind": "RayJob",
-        "metadata": {"name": "a"},
-    }
-    assert decoder.line("a watch", watch_line("BOOKMARK", bookmark(7))).object == bookmark(7)
-    gone = status(410, "Expired")
-    assert decoder.line("a watch", watch_line("ERROR", gone)).object == gone
-
-
-def test_an_object_that_the_lighter_decoder_cannot_read_is_decoded_in_full() -> None:
-    strange = rayjob("a", 1, labels={"not": "a string"})
-    told = ObjectDecoder(RAYJOBS, light).line("a watch", watch_line("ADDED", strange))
-    assert told.object == strange
-
-
-@pytest.mark.parametrize("prepare", [None, light])
 @pytest.mark.parametrize(
     "line",
     [
@@ -92,6 +61,6 @@ def test_an_object_that_the_lighter_decoder_cannot_read_is_decoded_in_full() -> 
         b'{"type":"ADDED","object":' + b"[" * 100_000,
     ],
 )
-def test_what_is_no_event_is_an_error_of_ours(line: bytes, prepare: None) -> None:
+def test_what_is_no_event_is_an_error_of_ours(line: bytes) -> None:
     with pytest.raises(UnreadableAnswer, match="a watch: the answer cannot be read"):
-        ObjectDecoder(RAYJOBS, prepare).line("a watch", line)
+        ObjectDecoder(RAYJOBS).line("a watch", line)

@@ -188,7 +188,7 @@ def live(watches: list[Answer], lists: list[str], dice: float) -> Server:
         cast(Transport, server),
         Selection(resource=RAYJOBS),
         RecordingListener(),
-        ObjectDecoder(RAYJOBS, None),
+        ObjectDecoder(RAYJOBS),
         WatchTiming(clock=clock, random=lambda: dice, pace=WatchPace()),
     )
     enough = HOURS * REQUESTS_PER_HOUR_MAX
@@ -247,7 +247,7 @@ def test_a_pause_after_an_outage_is_short_once_a_watch_has_lasted() -> None:
         cast(Transport, server),
         Selection(resource=RAYJOBS),
         RecordingListener(),
-        ObjectDecoder(RAYJOBS, None),
+        ObjectDecoder(RAYJOBS),
         WatchTiming(clock=clock, random=lambda: 1.0, pace=WatchPace()),
     )
     pauses = [reflector.run_once() for _ in range(1 + len(answers) + 1)]

@@ -76,7 +76,7 @@ class Bench:
             cast(Transport, self.server),
             Selection(resource=RAYJOBS, labels="a=b"),
             self.listener,
-            ObjectDecoder(RAYJOBS, None),
+            ObjectDecoder(RAYJOBS),
             WatchTiming(clock=self.clock, random=lambda: 0.0, pace=WatchPace()),
         )
 
