@@ -83,7 +83,7 @@ def _task_groups(job: Manifest, group: str) -> dict[str, str]:
     """Return the annotations for YuniKorn; task groups that the user wrote stay as they are."""
     own = text(job, "metadata", "annotations", TASK_GROUPS)
     spec = child(job, "spec")
-    submitter = _part(SUBMITTER_GROUP, _submitter_template(spec), least=1)
+    submitter = _part(SUBMITTER_GROUP, _submitter_template(spec))
     groups = [
         {
             "name": part.name,
@@ -107,13 +107,13 @@ class Part:
     each: Amounts
     """What one Pod asks for."""
     placing: Mapping[str, Json]
-    members: int = 1
+    members: int
     """How many Pods there are to be."""
-    replicas: int = 1
+    replicas: int
     """How many are asked for, whatever the limits of the group say."""
-    least: int = 1
+    least: int
     """How many there are at least, autoscaling or not."""
-    suspended: bool = False
+    suspended: bool
 
 
 def build_pod_group(

@@ -261,6 +261,55 @@ def test_with_an_autoscaler_the_least_number_of_workers_counts() -> None:
     assert child(build_pod_group(job), "spec")["minMember"] == 2
 
 
+GROUPS: list[tuple[str, dict[str, Any], int, str, int]] = [
+    ("the replicas", {"replicas": 3}, 4, "2500m", 1),
+    ("hosts for each replica", {"replicas": 3, "numOfHosts": 2}, 7, "4", 1),
+    ("no more than the limit", {"replicas": 3, "maxReplicas": 2}, 3, "2500m", 1),
+    ("no less than the minimum", {"replicas": 1, "minReplicas": 3, "numOfHosts": 2}, 7, "2", 7),
+    ("nobody, where nothing is said", {}, 1, "1", 1),
+    ("nobody of a suspended group", {"replicas": 3, "minReplicas": 3, "suspend": True}, 1, "1", 1),
+]
+"""What is said of the workers; Pods and CPUs with the head; Pods where they are scaled."""
+
+
+@pytest.mark.parametrize(
+    ("group", "members", "cpu", "least"),
+    [row[1:] for row in GROUPS],
+    ids=[row[0] for row in GROUPS],
+)
+def test_workers_count_as_their_group_says(
+    group: dict[str, Any], members: int, cpu: str, least: int
+) -> None:
+    (worker,) = items(sized(), "spec", "rayClusterSpec", "workerGroupSpecs")
+    pods = {key: child(worker)[key] for key in ("groupName", "template")}
+    job = sized({WORKERS: {**pods, **group}, "spec.submissionMode": "HTTPMode"})
+    spec = child(build_pod_group(job), "spec")
+    assert (spec["minMember"], child(spec, "minResources")["cpu"]) == (members, cpu)
+    scaled = {**job, "spec": {**job["spec"]}}
+    scaled["spec"]["rayClusterSpec"] = {
+        **job["spec"]["rayClusterSpec"],
+        "enableInTreeAutoscaling": True,
+    }
+    assert child(build_pod_group(scaled), "spec")["minMember"] == least
+
+
+@pytest.mark.parametrize(
+    ("tier", "highest"), [("2", {"highestTierAllowed": 2}), ("two", {}), ("", {})]
+)
+def test_the_topology_is_that_of_the_labels(tier: str, highest: dict[str, int]) -> None:
+    labels = {
+        "volcano.sh/network-topology-mode": "hard",
+        "volcano.sh/network-topology-highest-tier-allowed": tier,
+    }
+    group = build_pod_group(sized({"metadata.labels": labels}))
+    assert child(group, "spec")["networkTopology"] == {"mode": "hard", **highest}
+
+
+def test_the_group_goes_with_the_job() -> None:
+    (owner,) = items(build_pod_group(sized()), "metadata", "ownerReferences")
+    assert (text(owner, "kind"), child(owner)["controller"]) == ("RayJob", True)
+
+
 def test_the_queue_and_the_priority_are_those_of_the_labels() -> None:
     group = build_pod_group(sized(QUEUED))
     assert text(group, "metadata", "name") == "ray-train-pg"
