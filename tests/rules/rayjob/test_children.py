@@ -11,6 +11,7 @@ from jobledger.core.rayjob.observations.children import (
     dashboard_address,
     mirrored_status,
     owner_uid,
+    sidecar_end,
     submission_of,
     submitter_end,
 )
@@ -161,6 +162,76 @@ def test_a_submitter_has_ended_by_its_first_final_condition(
     conditions: list[Any] | None, end: SubmitterEnd
 ) -> None:
     assert submitter_end({"status": {"conditions": conditions}}) == end
+
+
+AT = "2026-11-21T12:00:07Z"
+ENDED_WELL = {"terminated": {"exitCode": 0, "finishedAt": AT}}
+ENDED_ILL = {"terminated": {"exitCode": 7, "reason": "Error", "finishedAt": AT}}
+RUNS: dict[str, Any] = {"running": {}}
+FINISHED = datetime(2026, 11, 21, 12, 0, 7, tzinfo=UTC)
+USED_UP = (
+    "Ray head pod submitter container ray-job-submitter terminated after exceeding the maximum "
+    "restart count"
+)
+ILL = "Ray head pod container ray-job-submitter terminated with exit code 7: Error"
+
+
+def head_pod(*, policy: str = "", beside: bool = True, **status: Any) -> dict[str, Any]:  # noqa: ANN401 any JSON
+    """Return a head's Pod with the submitter beside Ray's container."""
+    submitter = {"name": "ray-job-submitter", **({"restartPolicy": policy} if policy else {})}
+    ray = {"name": "ray-head", "state": ENDED_ILL, "restartCount": 9}
+    said = [ray, {"name": "ray-job-submitter", **status}] if beside else [ray]
+    spec = {"containers": [{"name": "ray-head", "restartPolicy": "OnFailure"}, submitter]}
+    return {"spec": spec, "status": {"containerStatuses": said}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "pod", "end"),
+    [
+        ("one that is not there has not ended", head_pod(beside=False), SubmitterEnd()),
+        ("nor has one that runs", head_pod(state=RUNS, restartCount=0), SubmitterEnd()),
+        (
+            "exit code 0 is a success",
+            head_pod(state=ENDED_WELL),
+            SubmitterEnd(outcome="Complete", finished_at=FINISHED),
+        ),
+        (
+            "another one a failure",
+            head_pod(state=ENDED_ILL),
+            SubmitterEnd(outcome="Failed", finished_at=FINISHED, message=ILL),
+        ),
+        (
+            "not where it is started again",
+            head_pod(state=ENDED_ILL, policy="OnFailure"),
+            SubmitterEnd(),
+        ),
+        (
+            "nor while that is not used up",
+            head_pod(state=RUNS, lastState=ENDED_ILL, restartCount=1, policy="OnFailure"),
+            SubmitterEnd(),
+        ),
+        (
+            "but once it is",
+            head_pod(state=RUNS, lastState=ENDED_ILL, restartCount=2, policy="OnFailure"),
+            SubmitterEnd(outcome="Failed", finished_at=FINISHED, message=USED_UP),
+        ),
+        (
+            "a last run that succeeds is a success all the same",
+            head_pod(state=ENDED_WELL, lastState=ENDED_ILL, restartCount=2, policy="OnFailure"),
+            SubmitterEnd(outcome="Complete", finished_at=FINISHED),
+        ),
+        (
+            "what was started anew by itself has not failed",
+            head_pod(state=RUNS, restartCount=3),
+            SubmitterEnd(),
+        ),
+    ],
+)
+def test_how_the_submitter_beside_the_head_ended(
+    rule: str, pod: dict[str, Any], end: SubmitterEnd
+) -> None:
+    del rule
+    assert sidecar_end(pod) == end
 
 
 def submitter_with(*variables: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from jobledger.core.jobs.retries.job_deadline import passed_message
 from jobledger.core.rayjob.events import lifecycle as facts
 from jobledger.core.rayjob.names import no_cluster
 from jobledger.core.rayjob.observations.observations import JobIdentity
+from jobledger.core.rayjob.observations.pods import PodFact, PodLook
 from jobledger.core.rayjob.phases import JobStatus
 from jobledger.core.rayjob.status.kubernetes_events import KubernetesEvent, kubernetes_events
 from jobledger.core.values.ids import EffectId, StreamId
@@ -50,6 +51,12 @@ def granted(due_at: datetime = NOON) -> facts.RetryGranted:
         rule="failed attempt 2 is within backoffLimit 4",
         due_at=due_at,
     )
+
+
+LEFT = tuple(
+    PodFact(name=name, uid=name, role="worker", phase="Running")
+    for name in ("train-x-head", "train-x-worker")
+)
 
 
 class Row(NamedTuple):
@@ -108,6 +115,58 @@ UPSTREAM = (
     ),
 )
 OURS = (
+    Row(
+        done(EffectKind.CLEAR_POD_GROUP, "ray-train-pg"),
+        *("Normal", "BatchSchedulerCleanedUp", "Cleanup"),
+        "Cleaned up batch scheduler resources for RayJob ml/train",
+    ),
+    Row(
+        failed(EffectKind.CLEAR_POD_GROUP, "ray-train-pg"),
+        *("Warning", "FailedToCleanupBatchScheduler", "Cleanup"),
+        "Failed to cleanup batch scheduler resources for RayJob ml/train: quota",
+    ),
+    Row(
+        failed(EffectKind.UPDATE_SERVICE, "train-head-svc"),
+        *("Warning", "FailedToUpdateService", "Update"),
+        "Failed to update the service ml/train-head-svc, quota",
+    ),
+    Row(
+        done(EffectKind.SUSPEND_WORKERS, "train-x"),
+        *("Normal", "UpdatedRayCluster", "Update"),
+        "Set the `suspend` field to true for all worker groups in cluster ml/train-x",
+    ),
+    Row(
+        facts.HeadPodVanished(at=NOON, name="train-x-head", uid="p"),
+        *("Warning", "RayHeadPodLost", "Watch"),
+        "Head Pod ml/train-x-head is gone while the job needs it",
+    ),
+    Row(
+        facts.ClusterKept(at=NOON, name="train-x", uid="c", cause="it is somebody else's"),
+        *("Warning", "RayClusterKept", "Keep"),
+        "RayCluster ml/train-x is kept: it is somebody else's",
+    ),
+    Row(
+        facts.ClusterGivenUp(at=NOON, attempt=1, name="train-x", cause="its head is gone"),
+        *("Warning", "RayClusterGivenUp", "Retry"),
+        "The next attempt gets a new RayCluster, not train-x: its head is gone",
+    ),
+    Row(
+        facts.SuspensionPostponed(at=NOON, phase="Waiting"),
+        *("Normal", "SuspensionPostponed", "Suspend"),
+        "Waiting does not honour spec.suspend; it takes effect after that",
+    ),
+    Row(
+        facts.PodsObserved(at=NOON, attempt=1, purpose=PodLook.CLEARING, total=2, pods=LEFT),
+        *("Normal", "WaitingForPods", "Wait"),
+        "2 Pods of attempt 1 are left: train-x-head, train-x-worker",
+    ),
+    Row(
+        facts.PodsObserved(
+            at=NOON, attempt=1, purpose=PodLook.CLEARING, total=0, trouble="403 Forbidden"
+        ),
+        *("Warning", "WaitingForPods", "Wait"),
+        "Pods of attempt 1 may be left: 403 Forbidden",
+    ),
     Row(
         failed(EffectKind.ADD_FINALIZER, "rayjob"),
         *("Warning", "FailedToUpdateRayJob", "Update"),
@@ -220,8 +279,12 @@ def test_what_users_are_told(row: Row) -> None:
         facts.ClusterVanished(at=NOON, name="train-x", uid="c", asked=True),
         facts.JobFailed(at=NOON, attempt=1, reason="AppFailed", message="exit 1"),
         facts.DeletionStarted(at=NOON),
+        facts.PodsObserved(at=NOON, attempt=1, purpose=PodLook.CLEARING, total=0),
+        facts.PodsObserved(at=NOON, attempt=1, purpose=PodLook.EVIDENCE, total=2, pods=LEFT),
     ],
-    ids=lambda event: f"{type(event).__name__} {getattr(event, 'kind', '')}".strip(),
+    ids=lambda event: " ".join(
+        (type(event).__name__, getattr(event, "kind", ""), getattr(event, "purpose", ""))
+    ).strip(),
 )
 def test_what_goes_without_saying(event: facts.RayJobEvent) -> None:
     assert kubernetes_events(JOB, event) == ()
