@@ -110,11 +110,29 @@ def test_of_several_late_jobs_each_is_deleted() -> None:
         created(78, 3),
         job(79, 3, active=1),
     ]
-    late = play([*third, LATE, job(81, 2, uid="late, too")])
-    assert open_effects(late) == [
+    refused = outcome(DELETE, 80.5, Outcome.FAILED, trouble="not allowed")
+    late = play([*third, LATE, refused, job(81, 2, uid="late, too"), due(RETRY)])
+    assert sorted(open_effects(late)) == [
         ("delete_attempt_job", name_of(1)),
         ("delete_attempt_job", name_of(2)),
     ]
+
+
+def test_what_is_done_about_the_present_job_waits_for_no_late_one() -> None:
+    suspended = manifest(81, generation=2, suspend=True, backoff_limit=3)
+    assert open_effects(play([*SECOND, LATE, suspended])) == [
+        (DELETE.value, name_of(1)),
+        (SUSPEND.value, name_of(2)),
+    ]
+
+
+def test_between_two_attempts_the_reason_is_that_of_the_last() -> None:
+    state = play(failing(backoff_limit=1)).state
+    assert (state.phase, state.reason, state.message) == (
+        "Retrying",
+        "BackoffLimitExceeded",
+        BACKOFF,
+    )
 
 
 def test_the_end_of_a_deletion_of_a_late_job_says_nothing_of_the_present_one() -> None:
