@@ -12,7 +12,11 @@ from jobledger.core.ports.cluster import POD_GROUPS, Resource
 from jobledger.core.trainjob.building.framework import Plugin, PluginCondition
 from jobledger.core.trainjob.conditions import Condition
 from jobledger.core.trainjob.contributions.answers import asked
-from jobledger.core.trainjob.contributions.contribution import Contribution, RefusedCondition
+from jobledger.core.trainjob.contributions.contribution import (
+    Contribution,
+    RefusedCondition,
+    refused_in_words,
+)
 from jobledger.core.trainjob.contributions.declared import declaration_problems
 from jobledger.core.trainjob.contributions.taking import SOURCES_MAX
 from jobledger.core.trainjob.events import PluginConditionsObserved
@@ -299,6 +303,17 @@ FOUR = [gang(kind=f"P{number}") for number in range(4)]
 )
 def test_what_becomes_of_contributions(row: Row) -> None:
     check(row)
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"), [("", "the answer"), ("GangScheduled", "the condition GangScheduled")]
+)
+def test_what_is_not_taken_is_told_with_its_plugin_and_its_object(kind: str, what: str) -> None:
+    told = Contribution(plugin="gang", source=POD_GROUP)
+    assert refused_in_words(told, RefusedCondition(problem="it is no list", type=kind)) == (
+        f"{what} of the plugin gang about PodGroup.scheduling.x-k8s.io train was not taken: "
+        "it is no list"
+    )
 
 
 def test_one_that_was_built_is_made_again_as_well() -> None:

@@ -10,6 +10,7 @@ from jobledger.core.trainjob.conditions import Condition
 from jobledger.core.trainjob.observations import SeenTrainStatus, TrainJobObservation
 from jobledger.core.trainjob.policy import TrainPolicy
 from jobledger.core.trainjob.state import TrainJobState
+from jobledger.core.values.documents import Json
 from tests.support.contributions import plugin_told, pod_group_gone
 from tests.support.trainjobs import (
     Played,
@@ -86,23 +87,33 @@ def test_a_runtime_that_the_failed_build_has_seen_does_not_lift_its_pause() -> N
     assert open_effects(play([*story, runtime("runtime-3", 3)])) == ["apply_objects"]
 
 
+PARTS = ["ConfigMap/train-runtime-snapshot", "Secret/x"]
+
+
 @pytest.mark.parametrize("kind", ["ConfigMap", "ConfigMap.core"])
 def test_a_part_that_went_is_not_looked_for_until_it_is_made_again(kind: str) -> None:
-    story = [*seen(), replace_names(applied(1), "ConfigMap/train-runtime-snapshot", "Secret/x")]
-    assert play(story).state.parts == ("ConfigMap/train-runtime-snapshot", "Secret/x")
+    story = [*seen(), with_details(applied(1), names=PARTS)]
+    assert play(story).state.parts == tuple(PARTS)
     gone = replace(snapshot_gone(40), kind=kind)
     assert play([*story, gone]).state.parts == ("Secret/x",)
 
 
-def replace_names(step: Reply, *names: str) -> Step:
-    """Return that these objects were made."""
+def with_details(step: Reply, **told: Json) -> Step:
+    """Return an outcome that tells this as well."""
 
     def reply(state: TrainJobState) -> TrainJobObservation:
         ended = step(state)
         assert isinstance(ended, EffectEnded)
-        return replace(ended, details={**ended.details, "names": list(names)})
+        return replace(ended, details={**ended.details, **told})
 
     return reply
+
+
+def test_who_has_built_in_vain_is_known() -> None:
+    """Another version of the plugins may build what failed for good."""
+    built = play([*seen(), with_details(not_built(1), builder="v7")]).state.built
+    assert built is not None
+    assert (built.phase, built.builder) == ("JobsBuildFailed", "v7")
 
 
 def test_a_jobset_that_goes_while_its_deletion_is_refused_is_not_deleted_any_more() -> None:
