@@ -126,6 +126,24 @@ OURS = (
         "Failed to cleanup batch scheduler resources for RayJob ml/train: quota",
     ),
     Row(
+        done(EffectKind.CREATE_SERVICE, "train-head-svc"),
+        *("Normal", "CreatedService", "Create", "Created the service ml/train-head-svc"),
+    ),
+    Row(
+        failed(EffectKind.CREATE_SERVICE, "train-head-svc"),
+        *("Warning", "FailedToCreateService", "Create"),
+        "Failed to create the service ml/train-head-svc, quota",
+    ),
+    Row(
+        done(EffectKind.UPDATE_SERVICE, "train-head-svc"),
+        *("Normal", "UpdatedService", "Update", "Updated the service ml/train-head-svc"),
+    ),
+    Row(
+        failed(EffectKind.SUSPEND_WORKERS, "train-x"),
+        *("Warning", "FailedToUpdateRayCluster", "Update"),
+        "Failed to suspend worker groups in cluster ml/train-x: quota",
+    ),
+    Row(
         failed(EffectKind.UPDATE_SERVICE, "train-head-svc"),
         *("Warning", "FailedToUpdateService", "Update"),
         "Failed to update the service ml/train-head-svc, quota",

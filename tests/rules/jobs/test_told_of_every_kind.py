@@ -1,0 +1,36 @@
+"""What Kubernetes Events tell of a job, whatever its kind."""
+
+from uuid import UUID
+
+import pytest
+
+from jobledger.core.jobs.events import AnnotationsRejected, LedgerBehindFound
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.kinds import KINDS
+from tests.support.records import NOON, a_stream
+
+JOB = JobIdentity(
+    stream_id=a_stream("told"),
+    cluster="kind",
+    namespace="ml",
+    name="train",
+    uid=str(UUID(int=1)),
+    created_at=NOON,
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (AnnotationsRejected(at=NOON, problems=("x: no number",)), "x: no number"),
+        (LedgerBehindFound(at=NOON, signs=("the status shows more",)), "the status shows more"),
+    ],
+    ids=["annotations that are left out", "a ledger that is behind"],
+)
+def test_a_warning_says_what_the_owner_has_to_know(
+    kind: str, event: AnnotationsRejected | LedgerBehindFound, words: str
+) -> None:
+    (told,) = KINDS[kind].kubernetes_events(JOB, event)
+    assert told.type == "Warning"
+    assert words in told.note
