@@ -3,7 +3,7 @@
 Instants of all three meet in a deadline. While they are apart by more than `APART_MAX` nothing is
 carried out that would end a job or delete what it has; what is due then waits, and is told once
 they agree. Where two of them agree and it is ours that is off, what happens meanwhile is written
-down by their time: deadlines that follow from it are right once ours is.
+down by their time (decision 0082): deadlines that follow from it are right once ours is.
 """
 
 import math
