@@ -54,10 +54,9 @@ class KubeRayMetrics(Collector):
         """Take note of what happened to a job, in order, after that state; from one thread."""
         if not isinstance(before, RayJobState):
             return
-        for event in events:
-            if type(event) in _NOTED:
-                with self._lock:
-                    self._take_note(identity, event, before)
+        with self._lock:
+            for event in events:
+                self._take_note(identity, event, before)
 
     def collect(self) -> Iterator[Metric]:
         """Yield one series per RayJob that is there, and those of the attempts that ended here."""
@@ -135,18 +134,6 @@ class KubeRayMetrics(Collector):
         self._failed.pop(uid, None)
         for labels in self._ended.pop(uid, ()):
             self._durations.remove(*labels)
-
-
-_NOTED = frozenset(
-    (
-        happened.AttemptStarted,
-        happened.AttemptFailed,
-        happened.RetryGranted,
-        happened.JobFailed,
-        happened.JobCompleted,
-        happened.JobDeleted,
-    )
-)
 
 
 def announcing(event_recorder: Announce, metrics: KubeRayMetrics) -> Announce:

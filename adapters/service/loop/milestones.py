@@ -10,19 +10,6 @@ from jobledger.core.values.excerpts import gist
 
 log = get_logger(__name__)
 
-_TOLD = frozenset(
-    (
-        *ROLES.attempt_started,
-        *ROLES.failed,
-        *ROLES.attempt_failed,
-        *ROLES.completed,
-        *ROLES.manifest_rejected,
-        *ROLES.deleted,
-        LedgerBehindFound,
-    )
-)
-"""The few events that are logged: most are passed over by one look at their class."""
-
 MESSAGE_MAX = 300
 """Characters of a message in a line."""
 
@@ -30,25 +17,20 @@ MESSAGE_MAX = 300
 def log_milestones(job: str, events: Iterable[JobEvent]) -> None:
     """Log what of these events ends or begins something; `job` is kind, namespace and name."""
     for event in events:
-        if type(event) in _TOLD:
-            _log(job, event)
-
-
-def _log(job: str, event: JobEvent) -> None:
-    if isinstance(event, ROLES.attempt_started):
-        log.info("attempt_started", job=job, attempt=event.attempt)
-    elif isinstance(event, ROLES.failed):
-        log.warning("job_failed", job=job, **_why(event))
-    elif isinstance(event, ROLES.attempt_failed):
-        log.warning("attempt_failed", job=job, attempt=event.attempt, **_why(event))
-    elif isinstance(event, ROLES.completed):
-        log.info("job_complete", job=job)
-    elif isinstance(event, ROLES.manifest_rejected):
-        log.warning("job_not_valid", job=job, because=gist(event.message, MESSAGE_MAX))
-    elif isinstance(event, ROLES.deleted):
-        log.info("job_deleted", job=job)
-    elif isinstance(event, LedgerBehindFound):
-        log.warning("job_held", job=job, because=gist("; ".join(event.signs), MESSAGE_MAX))
+        if isinstance(event, ROLES.attempt_started):
+            log.info("attempt_started", job=job, attempt=event.attempt)
+        elif isinstance(event, ROLES.failed):
+            log.warning("job_failed", job=job, **_why(event))
+        elif isinstance(event, ROLES.attempt_failed):
+            log.warning("attempt_failed", job=job, attempt=event.attempt, **_why(event))
+        elif isinstance(event, ROLES.completed):
+            log.info("job_complete", job=job)
+        elif isinstance(event, ROLES.manifest_rejected):
+            log.warning("job_not_valid", job=job, because=gist(event.message, MESSAGE_MAX))
+        elif isinstance(event, ROLES.deleted):
+            log.info("job_deleted", job=job)
+        elif isinstance(event, LedgerBehindFound):
+            log.warning("job_held", job=job, because=gist("; ".join(event.signs), MESSAGE_MAX))
 
 
 def _why(event: object) -> dict[str, str]:
