@@ -25,6 +25,7 @@ from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.postgres.checks import guards, housekeeping, invariants
 from jobledger.adapters.postgres.checks.heads import RAY_HEADS
 from jobledger.adapters.postgres.checks.log_clock import LOG_CLOCK
+from jobledger.adapters.postgres.connection.clock import database_now
 from jobledger.adapters.postgres.refolding.rebuilding import compare
 from jobledger.adapters.postgres.verifying.condition import condition
 from jobledger.adapters.postgres.verifying.orphans import orphans
@@ -104,7 +105,7 @@ def database_clock(found: Patient) -> Iterator[Finding]:
     """Yield a difference between this clock and the database's: leases end by the latter."""
     assert found.opened is not None
     before = SystemClock().now()
-    theirs = condition(found.opened.engine).now
+    theirs = database_now(found.opened.engine)
     after = SystemClock().now()
     off = max((before - theirs).total_seconds(), (theirs - after).total_seconds())
     if off > CLOCK_SECONDS_MAX:

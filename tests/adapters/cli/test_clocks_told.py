@@ -18,6 +18,7 @@ from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.adapters.telemetry.steady_clock import SteadyClock
 from jobledger.core.forensics.findings import Severity
+from jobledger.core.values.instants import Instant
 from tests.support.records import NOON
 
 
@@ -62,10 +63,10 @@ def test_the_service_says_it_by_metric_readyz_and_log(hours: int) -> None:
 def test_the_doctor_holds_its_clock_against_the_databases(
     off: int, severity: Severity | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def condition(_: object) -> SimpleNamespace:
-        return SimpleNamespace(now=SystemClock().now() + timedelta(seconds=off))
+    def database_now(_: object) -> Instant:
+        return SystemClock().now() + timedelta(seconds=off)
 
-    monkeypatch.setattr(doctor, "condition", condition)
+    monkeypatch.setattr(doctor, "database_now", database_now)
     found = cast(Patient, SimpleNamespace(opened=SimpleNamespace(engine=None)))
     severities = [finding.severity for finding in doctor.database_clock(found)]
     assert severities == ([] if severity is None else [severity])
