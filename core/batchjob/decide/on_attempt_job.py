@@ -14,7 +14,7 @@ from jobledger.core.jobs.control.dormancy import is_leaving
 from jobledger.core.jobs.control.went_back import is_late_news, is_older_version
 from jobledger.core.jobs.events import LedgerBehindFound
 from jobledger.core.jobs.identity import is_another
-from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.pending.effects import EffectKind, is_under_way
 
 News = tuple[BatchJobEvent, ...]
 
@@ -115,8 +115,6 @@ def on_attempt_job_gone(state: BatchJobState, gone: AttemptJobGone) -> News:
     if known is not None and is_another(known.uid, gone.uid):
         return ()
     asked = is_leaving(state) or (known is not None and known.delete_asked)
-    asked = asked or any(
-        effect.desired.key == (EffectKind.DELETE_ATTEMPT_JOB, gone.name) for effect in state.effects
-    )
+    asked = asked or is_under_way(state.effects, EffectKind.DELETE_ATTEMPT_JOB, gone.name)
     uid = gone.uid or (known.uid if known is not None else "")
     return (AttemptJobVanished(at=gone.at, attempt=number, name=gone.name, uid=uid, asked=asked),)

@@ -6,6 +6,7 @@ digest of the specification it was decided on. Whoever acts builds the object fr
 specification.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -117,6 +118,11 @@ class OpenEffect(Struct, frozen=True, kw_only=True):
     """Generation of that specification."""
     trouble: str = ""
     """The kind of failure met last; empty if none."""
+
+
+def is_under_way(effects: Iterable[OpenEffect], kind: EffectKind, name: str) -> bool:
+    """Return whether an effect of this kind on the object of this name was asked for here."""
+    return any(effect.desired.key == (kind, name) for effect in effects)
 
 
 class RefusedEffect(Struct, frozen=True, kw_only=True):

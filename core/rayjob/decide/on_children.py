@@ -8,6 +8,7 @@ one that has the place of another, and a submitter of an earlier attempt.
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.control.went_back import is_late_news
+from jobledger.core.jobs.pending.effects import EffectKind, is_under_way
 from jobledger.core.rayjob.decide.on_lost_history import behind_by_cluster, behind_by_submitter
 from jobledger.core.rayjob.events.lifecycle import (
     ClusterObserved,
@@ -118,10 +119,8 @@ def on_cluster_gone(state: RayJobState, gone: ClusterGone) -> tuple[RayJobEvent,
     known = state.cluster
     if known is None or known.name != gone.name or known.uid not in ("", gone.uid):
         return ()
-    asked = known.delete_asked or any(
-        effect.desired.kind == "delete_cluster" and effect.desired.name == gone.name
-        for effect in state.effects
-    )
+    deletion = EffectKind.DELETE_CLUSTER
+    asked = known.delete_asked or is_under_way(state.effects, deletion, known.name)
     return (ClusterVanished(at=gone.at, name=gone.name, uid=gone.uid, asked=asked),)
 
 
@@ -183,9 +182,8 @@ def on_submitter_gone(state: RayJobState, gone: SubmitterGone) -> tuple[RayJobEv
         return ()
     if known.uid not in ("", gone.uid):
         return ()
-    asked = known.delete_asked or any(
-        effect.desired.kind == "delete_submitter" for effect in state.effects
-    )
+    deletion = EffectKind.DELETE_SUBMITTER
+    asked = known.delete_asked or is_under_way(state.effects, deletion, known.name)
     return (SubmitterVanished(at=gone.at, name=gone.name, uid=gone.uid, asked=asked),)
 
 

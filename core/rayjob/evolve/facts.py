@@ -5,7 +5,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from jobledger.core.jobs.gone import without_gone
-from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.pending.effects import EffectKind, is_under_way
 from jobledger.core.rayjob.events import lifecycle as events
 from jobledger.core.rayjob.evolve.pods import pods_observed
 from jobledger.core.rayjob.evolve.recorded import without_cluster_left
@@ -182,7 +182,7 @@ def _cluster_observed(state: RayJobState, event: events.ClusterObserved) -> RayJ
     if event.state == "ready" and not event.address and state.phase is Phase.INITIALIZING:
         message = NO_DASHBOARD_PORT
     return replace(
-        _losing(state, known, EffectKind.DELETE_CLUSTER) if event.deleting else state,
+        _losing(state, event.name, known, EffectKind.DELETE_CLUSTER) if event.deleting else state,
         refused=tuple(item for item in state.refused if item not in missing),
         message=message,
         shown_cluster=_shown_cluster(state, event),
@@ -226,17 +226,21 @@ def _cluster_vanished(state: RayJobState, event: events.ClusterVanished) -> RayJ
 
 
 def _losing(
-    state: RayJobState, known: KnownCluster | KnownSubmitter | None, deletion: EffectKind
+    state: RayJobState,
+    name: str,
+    known: KnownCluster | KnownSubmitter | None,
+    deletion: EffectKind,
 ) -> RayJobState:
     """Return the state in which a child is going; that of itself says nothing if it was asked to.
 
     Args:
         state: The state before.
+        name: The child's.
         known: The child, as it was known before.
         deletion: The effect that asks it to go.
     """
     asked = known is not None and known.delete_asked
-    if asked or any(effect.desired.kind is deletion for effect in state.effects):
+    if asked or is_under_way(state.effects, deletion, name):
         return state
     return replace(state, lost_children=True)
 
@@ -248,7 +252,7 @@ def _submitter_observed(state: RayJobState, event: events.SubmitterObserved) -> 
     if event.orphan:
         return replace(state, orphan_submitter=fresh)
     if event.deleting:
-        state = _losing(state, known, EffectKind.DELETE_SUBMITTER)
+        state = _losing(state, event.name, known, EffectKind.DELETE_SUBMITTER)
     if known is not None and known.uid in ("", event.uid):
         fresh = replace(known, uid=event.uid, deleting=event.deleting)
     return replace(state, submitter=fresh)

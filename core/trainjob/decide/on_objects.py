@@ -4,6 +4,7 @@ from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.control.went_back import is_late_news, is_old_look, is_older_version
 from jobledger.core.jobs.events import ControlReleased
 from jobledger.core.jobs.outcomes import rejected
+from jobledger.core.jobs.pending.effects import EffectKind, is_under_way
 from jobledger.core.trainjob.conditions import merged
 from jobledger.core.trainjob.decide.on_contributions import on_source_gone
 from jobledger.core.trainjob.decide.on_lost_history import is_unknown_but_ours, unknown_job
@@ -209,9 +210,8 @@ def on_jobset_gone(state: TrainJobState, gone: JobSetGone) -> News:
     known = state.jobset
     if is_dormant(state) or known is None or gone.uid in state.gone or known.uid != gone.uid:
         return ()
-    asked = known.delete_asked or any(
-        effect.desired.kind == "delete_jobset" for effect in state.effects
-    )
+    deletion = EffectKind.DELETE_JOBSET
+    asked = known.delete_asked or is_under_way(state.effects, deletion, gone.name)
     goes_with_it = is_leaving(state) and not asked
     vanished = JobSetVanished(
         at=gone.at,

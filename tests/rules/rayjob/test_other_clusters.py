@@ -240,6 +240,29 @@ def test_other_objects(row: Row) -> None:
         under_way=[f"delete_submitter {JOB}"],
     ),
     Outlook(
+        rule="what the retry asks to go is not lost",
+        story=failed_attempts(1, backoff_limit=1),
+        facts={"lost_children": False},
+    ),
+    Outlook(
+        rule="a RayCluster that goes while that of an earlier attempt is deleted here is lost",
+        story=(
+            *failed_attempts(1, backoff_limit=1),
+            cluster("", 150, uid="late"),
+            cluster("ready", 152, attempt=2, deleting=True),
+        ),
+        facts={"lost_children": True},
+    ),
+    Outlook(
+        rule="a RayCluster that was found to have gone before it was deleted here is lost",
+        story=(
+            *failed_attempts(1, backoff_limit=1),
+            cluster("", 150, uid="late"),
+            done(DELETE, 151, name=cluster_of(1), uid="late", gone=True),
+        ),
+        facts={"lost_children": True},
+    ),
+    Outlook(
         rule="the submitter of a job that has ended is kept, whenever it was made",
         story=(*succeeded(), made_for(2, 80)),
         under_way=[],
