@@ -23,7 +23,7 @@ PAUSE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class FreshLook:
+class StatusLook:
     """A look at one job as it is now. Calling it is a task for the workers."""
 
     cluster: Cluster
@@ -53,7 +53,7 @@ def let_go_of_refused(lookout: Lookout, workers: Workers) -> None:
         for job in around.live.jobs():
             here = (job.kind, job.identity.namespace) == (refusal.kind, refusal.namespace)
             if here and not job.recorded:
-                workers.submit(job.identity.stream_id, FreshLook(*whom, lookout.no_answer, job))
+                workers.submit(job.identity.stream_id, StatusLook(*whom, lookout.no_answer, job))
 
 
 def where_met(control_policy: ControlPolicy) -> list[str]:

@@ -8,7 +8,7 @@ from jobledger.adapters.kinds.rayjob.watching.listeners import ChildListener
 from jobledger.adapters.kinds.trainjob.jobset_looks import JobSetLook
 from jobledger.adapters.service.objects.kept_children import GONE_MAX
 from jobledger.adapters.service.objects.object_cache import ObjectCache
-from jobledger.adapters.service.resync.control_release import FreshLook
+from jobledger.adapters.service.resync.control_release import StatusLook
 from jobledger.core.errors import ClusterError
 from jobledger.core.ports.cluster import JOBSETS, RAYJOBS, Resource
 from jobledger.core.values.documents import Json, Manifest, text
@@ -72,7 +72,7 @@ def test_a_job_that_went_while_it_was_looked_at_is_not_there() -> None:
         bench.jobs.gone({"metadata": {"uid": job.identity.uid}}, NOON)
 
     slow: Any = SlowAnswers(bench.cluster, goes)
-    FreshLook(slow, bench.around, bench.clock, answered, job)()
+    StatusLook(slow, bench.around, bench.clock, answered, job)()
     assert bench.live.jobs() == []
     anew = bench.see(bench.cluster.create(RAYJOBS, a_rayjob()))
     assert bench.live.jobs() == [anew], "one of another UID is kept"

@@ -12,7 +12,7 @@ from jobledger.adapters.kinds.trainjob.jobset_looks import JobSetLook
 from jobledger.adapters.kinds.trainjob.progress.endpoint import Endpoint, Refused
 from jobledger.adapters.kinds.trainjob.progress.writing import Report
 from jobledger.adapters.service.evidence.failing_pods import FailingPods
-from jobledger.adapters.service.resync.control_release import FreshLook
+from jobledger.adapters.service.resync.control_release import StatusLook
 from jobledger.adapters.service.resync.first_looks import FirstLooks
 from jobledger.adapters.service.resync.lookout import Lookout
 from jobledger.adapters.service.status.own_writes import OwnWrites
@@ -68,7 +68,7 @@ def of_jobsets(away: Any) -> Callable[[], object]:  # noqa: ANN401  # whatever i
 def of_refused(away: Any) -> Callable[[], object]:  # noqa: ANN401  # whatever is asked of it
     bench = Bench()
     looks = lookout(away, bench)
-    return FreshLook(away, bench.around, bench.clock, looks.no_answer, bench.job())
+    return StatusLook(away, bench.around, bench.clock, looks.no_answer, bench.job())
 
 
 def of_unknown(away: Any) -> Callable[[], object]:  # noqa: ANN401  # whatever is asked of it
