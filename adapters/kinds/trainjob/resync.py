@@ -169,8 +169,7 @@ def _look_first(lookout: Lookout, stream: StreamId, state: JobState, look: Fresh
     """Ask for the JobSet; what has completed has completed."""
     if state.identity is None:
         return False
-    whom = lookout.cluster, lookout.around, lookout.clock
-    question = JobSetLook(*whom, lookout.no_answer, state.identity, look.then)
+    question = JobSetLook(lookout, state.identity, look)
     lookout.questions.ask(stream, look.about, question, look.is_pending)
     return True
 

@@ -4,19 +4,15 @@ What is kept of a job that is controlled says nothing of its status, which was t
 own; so each is asked for once more.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from jobledger.adapters.service.control.control_policy import ControlPolicy
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.resync.lookout import Lookout
-from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.adapters.service.work.workers import Workers
 from jobledger.core.errors import ClusterError
 from jobledger.core.jobs.control.controller_fields import ENDED
-from jobledger.core.ports.clock import Clock
-from jobledger.core.ports.cluster import Cluster
 
 PAUSE_SECONDS = 5.0
 """Pause after a question that the API server did not answer."""
@@ -26,34 +22,31 @@ PAUSE_SECONDS = 5.0
 class StatusLook:
     """A look at one job as it is now. Calling it is a task for the workers."""
 
-    cluster: Cluster
-    around: EventHandlers
-    clock: Clock
-    no_answer: Callable[[str, ClusterError], bool]
-    """Is told of a look that had none."""
+    lookout: Lookout
     job: CachedJob
 
     def __call__(self) -> float | None:
         """Ask for the job and tell it; return the pause before the next try."""
-        identity, resource = self.job.identity, self.around.kinds[self.job.kind].resource
+        lookout, identity = self.lookout, self.job.identity
+        resource = lookout.around.kinds[self.job.kind].resource
         try:
-            found = self.cluster.get(resource, identity.namespace, identity.name)
+            found = lookout.cluster.get(resource, identity.namespace, identity.name)
         except ClusterError as error:
-            self.no_answer(identity.name, error)
+            lookout.no_answer(identity.name, error)
             return PAUSE_SECONDS
         if found is not None:  # if it is gone, its watch tells
-            JobListener(self.around, self.job.kind).seen(found, self.clock.now())
+            JobListener(lookout.around, self.job.kind).seen(found, lookout.clock.now())
         return None
 
 
 def let_go_of_refused(lookout: Lookout, workers: Workers) -> None:
     """Have every job looked at where another controller was met since the last call."""
-    around, whom = lookout.around, (lookout.cluster, lookout.around, lookout.clock)
+    around = lookout.around
     for refusal in around.mapper.control_policy.take_new():
         for job in around.live.jobs():
             here = (job.kind, job.identity.namespace) == (refusal.kind, refusal.namespace)
             if here and not job.recorded:
-                workers.submit(job.identity.stream_id, StatusLook(*whom, lookout.no_answer, job))
+                workers.submit(job.identity.stream_id, StatusLook(lookout, job))
 
 
 def where_met(control_policy: ControlPolicy) -> list[str]:

@@ -9,7 +9,9 @@ from jobledger.adapters.kinds.trainjob.jobset_looks import JobSetLook
 from jobledger.adapters.service.objects.kept_children import GONE_MAX
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.resync.control_release import StatusLook
-from jobledger.core.errors import ClusterError
+from jobledger.adapters.service.resync.lookout import FreshLook, Lookout
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import JOBSETS, RAYJOBS, Resource
 from jobledger.core.values.documents import Json, Manifest, text
 from tests.adapters.service.parts import Bench, a_rayjob
@@ -31,9 +33,10 @@ class SlowAnswers:
         return found
 
 
-def answered(name: str, error: ClusterError) -> bool:
-    """Fail: there is an answer each time."""
-    raise AssertionError(name) from error
+def lookout(cluster: Any, around: EventHandlers, clock: Clock) -> Lookout:  # noqa: ANN401  # slow
+    """Return who looks; that there was no answer is told to nobody: there is one each time."""
+    nobody: Any = None
+    return Lookout(cluster, around, clock, nobody, {}, {}, nobody)
 
 
 def test_a_jobset_that_went_while_it_was_looked_at_is_made_anew() -> None:
@@ -55,7 +58,8 @@ def test_a_jobset_that_went_while_it_was_looked_at_is_made_anew() -> None:
     assert identity is not None
     around = world.service.controller._parts.handlers  # noqa: SLF001 what its looks have
     slow: Any = SlowAnswers(world.cluster, goes)
-    JobSetLook(slow, around, world.clock, answered, identity, lambda: None)()
+    look = FreshLook(about="a decision", is_pending=lambda: True, then=lambda: None)
+    assert JobSetLook(lookout(slow, around, world.clock), identity, look)()
     assert world.service.live.child_named("JobSet", "ml", "train") is None
     world.run(lambda: world.cluster.get(JOBSETS, "ml", "train") not in (None, first), "another")
     world.cluster.deliver()
@@ -72,7 +76,7 @@ def test_a_job_that_went_while_it_was_looked_at_is_not_there() -> None:
         bench.jobs.gone({"metadata": {"uid": job.identity.uid}}, NOON)
 
     slow: Any = SlowAnswers(bench.cluster, goes)
-    StatusLook(slow, bench.around, bench.clock, answered, job)()
+    assert StatusLook(lookout(slow, bench.around, bench.clock), job)() is None
     assert bench.live.jobs() == []
     anew = bench.see(bench.cluster.create(RAYJOBS, a_rayjob()))
     assert bench.live.jobs() == [anew], "one of another UID is kept"

@@ -14,7 +14,7 @@ from jobledger.adapters.kinds.trainjob.progress.writing import Report
 from jobledger.adapters.service.evidence.failing_pods import FailingPods
 from jobledger.adapters.service.resync.control_release import StatusLook
 from jobledger.adapters.service.resync.first_looks import FirstLooks
-from jobledger.adapters.service.resync.lookout import Lookout
+from jobledger.adapters.service.resync.lookout import FreshLook, Lookout
 from jobledger.adapters.service.status.own_writes import OwnWrites
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.repeated import Repeated
@@ -60,15 +60,13 @@ def lookout(away: Any, bench: Bench) -> Lookout:  # noqa: ANN401  # whatever is 
 
 def of_jobsets(away: Any) -> Callable[[], object]:  # noqa: ANN401  # whatever is asked of it
     bench = Bench()
-    job, looks = bench.job(), lookout(away, bench)
-    whom = away, bench.around, bench.clock
-    return JobSetLook(*whom, looks.no_answer, job.identity, lambda: None)
+    look = FreshLook(about="a decision", is_pending=lambda: True, then=lambda: None)
+    return JobSetLook(lookout(away, bench), bench.job().identity, look)
 
 
 def of_refused(away: Any) -> Callable[[], object]:  # noqa: ANN401  # whatever is asked of it
     bench = Bench()
-    looks = lookout(away, bench)
-    return StatusLook(away, bench.around, bench.clock, looks.no_answer, bench.job())
+    return StatusLook(lookout(away, bench), bench.job())
 
 
 def of_unknown(away: Any) -> Callable[[], object]:  # noqa: ANN401  # whatever is asked of it
