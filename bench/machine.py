@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from jobledger.adapters.interpreter import SWITCH_INTERVAL_SECONDS, collect_seldom
+from jobledger.adapters.process.interpreter import SWITCH_INTERVAL_SECONDS, collect_seldom
 
 
 def run_as_the_service_does() -> None:

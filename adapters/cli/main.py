@@ -14,7 +14,7 @@ from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.lazy_commands import LazyCommands
 from jobledger.adapters.cli.output import errors, exit_code
 from jobledger.adapters.cli.streams import drop, open_what_is_closed
-from jobledger.adapters.interpreter import collect_seldom
+from jobledger.adapters.process.interpreter import collect_seldom
 from jobledger.core.errors import JobledgerError
 
 UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})

@@ -24,6 +24,7 @@ from kubernetes.client import Configuration
 from kubernetes.config.exec_provider import ExecProvider
 
 from jobledger.adapters.kube.credentials import BEARER, UnusableCredentials, token_of
+from jobledger.adapters.process.one_core import on_any_core
 
 LIMIT_SECONDS = 30.0
 """For one run, where nobody is asked anything at a terminal."""
@@ -151,15 +152,21 @@ class ExecPlugin:
     def _output(self) -> bytes:
         is_asking = sys.stdout.isatty()
         try:
-            with subprocess.Popen(
-                self.provider.args,
-                stdin=None if is_asking else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=None if is_asking else subprocess.PIPE,
-                cwd=self.provider.cwd,
-                env={**self.provider.env, "KUBERNETES_EXEC_INFO": self._info(is_asking=is_asking)},
-                start_new_session=not is_asking,
-            ) as process:
+            with (
+                on_any_core(),
+                subprocess.Popen(
+                    self.provider.args,
+                    stdin=None if is_asking else subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=None if is_asking else subprocess.PIPE,
+                    cwd=self.provider.cwd,
+                    env={
+                        **self.provider.env,
+                        "KUBERNETES_EXEC_INFO": self._info(is_asking=is_asking),
+                    },
+                    start_new_session=not is_asking,
+                ) as process,
+            ):
                 return self._waited_for(process, None if is_asking else self.limit_seconds)
         except OSError as failure:
             raise UnusableCredentials(f"{self._name}: {failure.strerror}") from failure

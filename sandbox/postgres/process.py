@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from jobledger.adapters.process.one_core import on_any_core
 from jobledger.sandbox.postgres.user import as_server_user
 
 FAST_SECONDS = 30.0
@@ -71,7 +72,7 @@ class ServerProcess:
     def _live(self) -> None:
         """Start the process and wait for its end."""
         try:
-            with self._log.open("ab") as log:
+            with self._log.open("ab") as log, on_any_core():
                 self._child = subprocess.Popen(
                     self._command,
                     stdin=subprocess.DEVNULL,

@@ -2,6 +2,7 @@
 
 import gc
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -28,9 +29,10 @@ from jobledger.adapters.cli.running.control_options import (
 )
 from jobledger.adapters.cli.running.ready_file import tell_ready
 from jobledger.adapters.cli.running.stopping import StopSignals
-from jobledger.adapters.interpreter import SWITCH_INTERVAL_SECONDS
 from jobledger.adapters.ledger_wiring import ledger, require_rights
 from jobledger.adapters.postgres.connection.errors import describe
+from jobledger.adapters.process.interpreter import SWITCH_INTERVAL_SECONDS
+from jobledger.adapters.process.one_core import on_one_core
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.logging import configure_logging, get_logger
 from jobledger.adapters.wiring import service
@@ -104,7 +106,7 @@ def _serve(settings: Settings, ready_file: Path | None) -> None:
     if told := told_of_others(settings):
         log.warning("other_private_ledger", told=told, ledger=str(settings.data_dir))
     remember(settings)
-    with ledger(settings) as opened:
+    with ledger(settings) as opened, on_one_core() if settings.one_core else nullcontext():
         require_rights(opened)
         running = service(settings, opened)
         running.look_first()

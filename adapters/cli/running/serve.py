@@ -22,9 +22,9 @@ from jobledger.adapters.cli.running.stopping import StopSignals
 from jobledger.adapters.cluster_wiring import kubernetes_cluster
 from jobledger.adapters.forensic_wiring import reviewer_of, with_api
 from jobledger.adapters.http.server import HttpServer
-from jobledger.adapters.interpreter import SWITCH_INTERVAL_SECONDS
 from jobledger.adapters.ledger_wiring import ledger
 from jobledger.adapters.page_wiring import page_parts
+from jobledger.adapters.process.interpreter import SWITCH_INTERVAL_SECONDS
 from jobledger.adapters.telemetry.logging import configure_logging
 
 

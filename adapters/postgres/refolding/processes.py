@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from sqlalchemy import Engine
 
-from jobledger.adapters.interpreter import collect_seldom
 from jobledger.adapters.postgres.connection.engine import EngineOptions, open_engine
+from jobledger.adapters.process.interpreter import collect_seldom
 from jobledger.core.values.ids import StreamId
 
 PROCESS_JOBS = 1_000

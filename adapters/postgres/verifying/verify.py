@@ -18,13 +18,13 @@ from uuid import UUID
 import psycopg
 from sqlalchemy import Connection, Engine, Row, Select, func, select, text
 
-from jobledger.adapters.interpreter import collect_seldom
 from jobledger.adapters.postgres.connection.answer_limit import unhurried
 from jobledger.adapters.postgres.connection.engine import EngineOptions, open_engine
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.schema.stored_events import EVENTS, stored_events
 from jobledger.adapters.postgres.schema.tables import event, log_head
 from jobledger.adapters.postgres.verifying.rows import Counted, Range, Suspect, split, suspects
+from jobledger.adapters.process.interpreter import collect_seldom
 from jobledger.core.forensics.foreign import NOT_ONE_OF_OURS, said
 from jobledger.core.log.chain import GENESIS, data_sha, link
 from jobledger.core.values.ids import StreamId
