@@ -130,12 +130,14 @@ def real_cluster(
         raise NotHere(str(problem)) from problem
     if programs is None:
         raise NotHere("there is no kube-apiserver: run `make apiserver` (once, some ten minutes)")
-    report.setting("API server", f"kube-apiserver {version()}, etcd without fsync, both local")
+    report.setting("API server", f"kube-apiserver {version()}, etcd with fsync, both local")
     report.setting("definitions", "upstream's")
     report.say("starting the API server")
     installed = functools.partial(_install, content)
     with open_directory() as directory:
-        processes = ApiServerProcesses(programs, directory, USERS, installed, controllers=())
+        processes = ApiServerProcesses(
+            programs, directory, USERS, installed, controllers=(), durable=True
+        )
         try:
             processes.start()
             yield RealCluster(processes, directory)

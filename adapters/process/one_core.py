@@ -103,44 +103,43 @@ _chosen: OneCore | None = None
 @contextlib.contextmanager
 def on_one_core() -> Iterator[None]:
     """Keep this process on one core meanwhile, where the system lets it choose."""
-    global _chosen  # noqa: PLW0603 a process has one set of cores
     stopped = threading.Event()
-    try:
-        chosen = _chosen = OneCore()
-    except (OSError, ValueError, AttributeError) as problem:
-        log.info("no_core_chosen", problem=str(problem))
-        yield
-        return
-
-    def keep_choosing() -> None:
-        while not stopped.wait(EVERY_SECONDS * (0.75 + dice() / 2)):
-            try:
-                chosen.choose()
-            except (OSError, ValueError) as problem:
-                log.info("no_core_chosen", problem=str(problem))
-                return
-
-    thread = threading.Thread(target=keep_choosing, name="one-core", daemon=True)
+    thread = threading.Thread(target=_keep_choosing, args=(stopped,), name="one-core", daemon=True)
     thread.start()
     try:
         yield
     finally:
         stopped.set()
         thread.join()
-        with contextlib.suppress(OSError):
-            chosen.bind(chosen.free)
+
+
+def _keep_choosing(stopped: threading.Event) -> None:
+    global _chosen  # noqa: PLW0603 a process has one set of cores
+    chosen = None
+    try:
+        _chosen = chosen = OneCore()
+        while not stopped.wait(EVERY_SECONDS * (0.75 + dice() / 2)):
+            chosen.choose()
+    except (OSError, ValueError, AttributeError) as problem:  # another system, or not allowed
+        log.info("no_core_chosen", problem=str(problem))
+    finally:
         _chosen = None
+        if chosen is not None:
+            with contextlib.suppress(OSError):
+                chosen.bind(chosen.free)
 
 
 @contextlib.contextmanager
 def on_any_core() -> Iterator[None]:
     """Let a process that is started herein use every core, and not the chosen one alone."""
-    if _chosen is None:
+    if (chosen := _chosen) is None:
         yield
         return
     kept = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, _chosen.free)
+    with contextlib.suppress(OSError):
+        os.sched_setaffinity(0, chosen.free)
     try:
         yield
     finally:
-        os.sched_setaffinity(0, kept)
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, kept)

@@ -125,6 +125,25 @@ def test_where_nothing_is_told_of_cores_nothing_changes(
         assert os.sched_getaffinity(0) == before
 
 
+@needs_cores
+def test_where_cores_may_not_be_chosen_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a filter of system calls refuses it; what is started is started all the same."""
+    refused = threading.Event()
+
+    def refuse(_task: int, _cores: set[int]) -> None:
+        refused.set()
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(one_core, "EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(os, "sched_setaffinity", refuse)
+    everything = os.sched_getaffinity(0)
+    with on_one_core(), on_any_core():
+        assert refused.wait(10.0)
+        assert _child() == repr(everything)
+        with on_any_core():
+            assert _child() == repr(everything)
+
+
 def _cores_of(thread: threading.Thread) -> set[int]:
     assert thread.native_id is not None
     return os.sched_getaffinity(thread.native_id)

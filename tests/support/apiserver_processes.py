@@ -71,6 +71,8 @@ class ApiServerProcesses:
     """More options of the API server."""
     admits_accounts: bool = False
     """Whether Pods are given the token of their ServiceAccount, which then has to be there."""
+    durable: bool = False
+    """Whether etcd waits for the disk with each write, as everywhere but in tests."""
     _ports: tuple[int, ...] = ()
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
@@ -138,7 +140,8 @@ class ApiServerProcesses:
         api_port, client_port, peer_port = self._ports
         self._run(
             "etcd",
-            *("--data-dir", "etcd", "--unsafe-no-fsync", "--log-level", "error"),
+            *("--data-dir", "etcd", "--log-level", "error"),
+            *(() if self.durable else ("--unsafe-no-fsync",)),
             *("--listen-client-urls", f"http://127.0.0.1:{client_port}"),
             *("--advertise-client-urls", f"http://127.0.0.1:{client_port}"),
             *("--listen-peer-urls", f"http://127.0.0.1:{peer_port}"),
