@@ -1,13 +1,20 @@
 """Reads and writes objects of any kind through the API server."""
 
+import contextlib
+from collections.abc import Iterator
+
 from jobledger.adapters.kube import paths
-from jobledger.adapters.kube.decoding import read_object, read_page, with_kind
+from jobledger.adapters.kube.decoding import ObjectPage, read_object, read_page, with_kind
 from jobledger.adapters.kube.errors import unreadable
 from jobledger.adapters.kube.transport import APPLY_TYPE, MERGE_PATCH_TYPE, Request, Transport
 from jobledger.adapters.kube.watching.listing import PAGE_LIMIT, Selection, pages
 from jobledger.core.errors import ObjectNotFound, VersionExpired
 from jobledger.core.ports.cluster import CORE_EVENTS, PODS, ObjectList, Propagation, Resource
 from jobledger.core.values.documents import Json, Manifest, text
+
+_AT_ONCE = 0
+"""No pages: if the state that is read is forgotten between two pages, again and again, everything
+is asked for at once, as client-go does."""
 
 ABOUT_LIMIT = 100
 """Kubernetes Events about one object that are read at most."""
@@ -52,14 +59,19 @@ class KubernetesCluster:
     def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> ObjectList:
         """Return all objects, read in pages; raise `VersionExpired` if they change too fast."""
         selection = Selection(resource=resource, namespace=namespace, labels=label_selector)
-        # If the state being read is forgotten between two pages, begin anew, and at last ask for
-        # everything at once, as client-go does.
         for limit in (self._page_limit, self._page_limit):
-            try:
+            with contextlib.suppress(VersionExpired):
                 return self._list(selection, limit)
-            except VersionExpired:
-                continue
-        return self._list(selection, 0)
+        return self._list(selection, _AT_ONCE)
+
+    def each(self, resource: Resource, namespace: str = "") -> Iterator[Manifest]:
+        """Yield all objects, decoded one by one; raise `VersionExpired` as `list` does."""
+        selection = Selection(resource=resource, namespace=namespace)
+        for limit in (self._page_limit, self._page_limit):
+            with contextlib.suppress(VersionExpired):
+                yield from self._each(selection, limit)
+                return
+        yield from self._each(selection, _AT_ONCE)
 
     def create(self, resource: Resource, manifest: Manifest) -> Manifest:
         """Create the object; raise `ObjectExists` if the name is taken."""
@@ -221,16 +233,23 @@ class KubernetesCluster:
             _refuse_another(request, found, namespace, name)
         return found
 
+    def _each(self, selection: Selection, limit: int) -> Iterator[Manifest]:
+        for page in pages(self._transport, selection, limit):
+            yield from _decoded(selection, page)
+
     def _list(self, selection: Selection, limit: int) -> ObjectList:
-        found = []
+        found: list[Manifest] = []
         version = ""
         for page in pages(self._transport, selection, limit):
             # That of the first page: a watch from there misses nothing, whatever the others say.
             version = version or page.metadata.resourceVersion
-            for raw in page.items or ():
-                manifest = read_object(selection.about, raw)
-                found.append(with_kind(selection.resource, manifest))
+            found += _decoded(selection, page)
         return ObjectList(items=tuple(found), resource_version=version)
+
+
+def _decoded(selection: Selection, page: ObjectPage) -> Iterator[Manifest]:
+    for raw in page.items or ():
+        yield with_kind(selection.resource, read_object(selection.about, raw))
 
 
 def _about(resource: Resource, namespace: str, name: str, subresource: str = "") -> str:

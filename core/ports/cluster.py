@@ -4,7 +4,7 @@ Every call may raise any `core.errors.ClusterError`; which of them a caller trea
 said per method.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -86,6 +86,13 @@ class Cluster(Protocol):
 
     def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> ObjectList:
         """Return all objects (of one namespace, if named), read in pages."""
+        ...
+
+    def each(self, resource: Resource, namespace: str = "") -> Iterator[Manifest]:
+        """Yield all objects (of one namespace, if named); they need not all be in memory at once.
+
+        Objects that change too fast are listed anew: then some come twice.
+        """
         ...
 
     def create(self, resource: Resource, manifest: Manifest) -> Manifest:

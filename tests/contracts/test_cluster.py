@@ -266,6 +266,15 @@ def test_a_list_is_complete_however_many_pages_it_has(
     assert sorted(text(item, "metadata", "name") for item in found.items) == names
     assert {text(item, "kind") for item in found.items} == {"ConfigMap"}
     assert found.resource_version
+    assert (
+        sorted(
+            text(item, "metadata", "name")
+            for item in cluster.each(CONFIGMAPS, world.namespace)
+            if text(item, "metadata", "labels", "part") == "a" and text(item, "kind") == "ConfigMap"
+        )
+        == names
+    )
+    assert list(cluster.each(CONFIGMAPS, "no-such-namespace")) == []
 
 
 def test_a_list_can_be_of_a_namespace_or_of_some_labels(

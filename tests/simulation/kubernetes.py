@@ -98,6 +98,10 @@ class SimulatedApi(Cluster):
         """See `core.ports.cluster.Cluster.get`."""
         return self._objects.get((resource.plural, namespace, name))
 
+    def each(self, resource: Resource, namespace: str = "") -> Iterator[Manifest]:
+        """See `core.ports.cluster.Cluster.each`."""
+        yield from self.list(resource, namespace).items
+
     def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> ObjectList:
         """See `core.ports.cluster.Cluster.list`."""
         found = [item for item in self.all(resource) if selects(label_selector, item)]

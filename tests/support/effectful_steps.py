@@ -24,6 +24,7 @@ _INSIDE = "it changes this process only, and a process that dies forgets that"
 HARMLESS: Mapping[str, str] = {
     "Alarms": _INSIDE,
     "Clock": _READS,
+    "Cluster.each": _READS,
     "Cluster.get": _READS,
     "Cluster.list": _READS,
     "EventStore.has": _READS,

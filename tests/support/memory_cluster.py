@@ -86,6 +86,10 @@ class MemoryCluster(Cluster, Watches):
             return None if found is None else _shown(target.kind, found)
         return None
 
+    def each(self, resource: Resource, namespace: str = "") -> Iterator[Manifest]:
+        """See `core.ports.cluster.Cluster.each`."""
+        yield from self.list(resource, namespace).items
+
     def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> ObjectList:
         """See `core.ports.cluster.Cluster.list`."""
         with self._storage.lock, refusals(f"list {resource.plural}"):

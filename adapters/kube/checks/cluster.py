@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 from jobledger.adapters.kube.api_clock import api_server_now
+from jobledger.adapters.kube.checks.leaks import each_in
 from jobledger.adapters.kube.checks.rights import CLAIMS, Right, Wants, rights_for
 from jobledger.adapters.kube.transport import Transport
 from jobledger.core.claims.leases import SELECTOR, claim_of, is_recent
@@ -152,7 +153,7 @@ def other_controllers(view: ClusterView) -> Iterator[Finding]:
     """Yield jobs whose status another controller writes: their namespace is only recorded."""
     met: set[tuple[str, str]] = set()
     for kind in view.wants.kinds:
-        for job in _listed(view, KINDS[kind].resource):
+        for job in each_in(view.cluster, view.namespaces, KINDS[kind].resource):
             refusal = view.refusal(kind, job, view.now())
             if refusal is not None and (kind, refusal.namespace) not in met:
                 met.add((kind, refusal.namespace))
@@ -184,14 +185,6 @@ def other_ledgers(view: ClusterView) -> Iterator[Finding]:
                 f"that of {other.owner} is {kinship(one, other)}"
             )
             yield error("other-ledgers", what, "stop all but one; one acts, the others wait")
-
-
-def _listed(view: ClusterView, resource: Resource) -> Iterator[Manifest]:
-    for namespace in tuple(view.namespaces) or ("",):
-        try:
-            yield from view.cluster.list(resource, namespace).items
-        except (ObjectNotFound, RequestForbidden):
-            return
 
 
 CHECKS: tuple[Check[ClusterView], ...] = (

@@ -47,10 +47,13 @@ def leaked(view: Objects) -> Iterator[Finding]:
 def _suspects(view: Objects) -> dict[str, str]:
     """Return the UIDs of what should not be there, with what is wrong of each."""
     # First what was made, then who owns it: an owner that comes between is no leak.
-    made = [(resource, item) for resource in _MADE for item in _listed(view, resource)]
-    owners = {kind: list(_listed(view, resource)) for kind, resource in _OWNERS.items()}
-    there = {text(job, "metadata", "uid") for jobs in owners.values() for job in jobs}
-    names = {(kind, *_place(job)) for kind, jobs in owners.items() for job in jobs}
+    made = [(resource, _metadata(item)) for resource in _MADE for item in _listed(view, resource)]
+    there: set[str] = set()
+    names: set[tuple[str, str, str]] = set()
+    for kind, resource in _OWNERS.items():
+        for job in _listed(view, resource):
+            there.add(_uid(job))
+            names.add((kind, *_place(job)))
     over = view.over()
     found: dict[str, str] = {}
     for resource, item in made:
@@ -82,11 +85,23 @@ def one_live_cluster(view: Objects) -> Iterator[Finding]:
 
 
 def _listed(view: Objects, resource: Resource) -> Iterator[Manifest]:
-    for namespace in tuple(view.namespaces) or ("",):
+    return each_in(view.cluster, view.namespaces, resource)
+
+
+def each_in(
+    cluster: Cluster, namespaces: Collection[str], resource: Resource
+) -> Iterator[Manifest]:
+    """Yield all objects of some namespaces (none named: of all); none where that is refused."""
+    for namespace in tuple(namespaces) or ("",):
         try:
-            yield from view.cluster.list(resource, namespace).items
+            yield from cluster.each(resource, namespace)
         except (ObjectNotFound, RequestForbidden):  # other checks say so
             return
+
+
+def _metadata(item: Manifest) -> Manifest:
+    """Return an object without all that is not asked here: there may be many of them."""
+    return {"metadata": child(item, "metadata")}
 
 
 def _owner(item: Manifest) -> tuple[str, str, str] | None:

@@ -5,6 +5,7 @@ met is only recorded from the first job on. Afterwards the same is watched for w
 runs.
 """
 
+import contextlib
 from collections.abc import Iterable
 
 from jobledger.adapters.service.control.control_policy import (
@@ -45,10 +46,8 @@ def look_for_others(
 def _look(
     cluster: Cluster, control_policy: ControlPolicy, kind: str, namespace: str, clock: Clock
 ) -> None:
-    try:
-        jobs = cluster.list(KINDS[kind].resource, namespace).items
-    except ObjectNotFound:  # the kind is not served
-        return
-    for job in jobs:
-        if not names_another(kind, job):  # of batch Jobs that are most: the log is asked for none
-            control_policy.note(kind, job, FIRST_SIGHT, clock.now())
+    with contextlib.suppress(ObjectNotFound):  # the kind is not served
+        for job in cluster.each(KINDS[kind].resource, namespace):
+            # Of batch Jobs another's are most: the log is asked for none.
+            if not names_another(kind, job):
+                control_policy.note(kind, job, FIRST_SIGHT, clock.now())

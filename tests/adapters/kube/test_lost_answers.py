@@ -35,6 +35,7 @@ OF_ANOTHER: dict[str, bytes | Manifest] = {
 CALLS: dict[str, Callable[[KubernetesCluster], object]] = {
     "get": lambda cluster: cluster.get(RAYJOBS, "team", "a"),
     "list": lambda cluster: cluster.list(RAYJOBS),
+    "each": lambda cluster: list(cluster.each(RAYJOBS)),
     "create": lambda cluster: cluster.create(RAYJOBS, JOB),
     "replace": lambda cluster: cluster.replace(RAYJOBS, JOB),
     "merge_patch": lambda cluster: cluster.merge_patch(RAYJOBS, "team", "a", {}),

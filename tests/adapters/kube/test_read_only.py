@@ -10,7 +10,7 @@ from jobledger.adapters.kube.transport import Transport
 from jobledger.core.errors import RequestForbidden
 from jobledger.core.ports.cluster import RAYJOBS, Cluster, Resource
 
-READS = {"get", "list"}
+READS = {"each", "get", "list"}
 """What the port offers that changes nothing."""
 
 

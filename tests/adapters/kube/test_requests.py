@@ -17,6 +17,7 @@ from jobledger.core.errors import (
     VersionExpired,
 )
 from jobledger.core.ports.cluster import NAMESPACES, PODS, RAYJOBS
+from jobledger.core.values.documents import text
 from tests.adapters.kube.samples import rayjob, transport_to
 from tests.support.canned_server import Answer, CannedServer, list_of, refusal
 
@@ -215,6 +216,19 @@ def test_a_list_that_expires_on_the_way_is_begun_anew(
     server.add(page, expired, page, expired, expired)
     with pytest.raises(VersionExpired):
         cluster.list(RAYJOBS)
+
+
+def test_each_object_comes_before_the_next_page_and_again_if_the_list_expires(
+    server: CannedServer, cluster: KubernetesCluster
+) -> None:
+    """Of a large cluster no more than a page is in memory at once."""
+    page, expired = list_of(JOB, continue_token="more"), refusal(410, "Expired")
+    server.add(page, expired, page, expired, list_of(JOB, JOB))
+    assert [text(item, "metadata", "name") for item in cluster.each(RAYJOBS)] == ["a"] * 4
+    assert "limit" not in server.received[-1].query, "at last everything is asked for at once"
+    server.add(page, expired, page, expired, expired)
+    with pytest.raises(VersionExpired):
+        list(cluster.each(RAYJOBS))
 
 
 def test_an_empty_list_may_be_null(server: CannedServer, cluster: KubernetesCluster) -> None:

@@ -1,5 +1,6 @@
 """In whose hands jobs are: what the service notices of other controllers, and what it then does."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any, cast
 
@@ -19,7 +20,7 @@ from jobledger.core.jobs.control.status_writers import other_controller
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.kinds import KINDS
 from jobledger.core.ports.clock import Clock
-from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster, ObjectList, Resource
+from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster, Resource
 from jobledger.core.rayjob.observations.observations import ManifestSeen
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import rfc3339
@@ -55,18 +56,18 @@ THEIRS_NOW = entry("ray-operator", LATE)
 
 
 class _Listed:
-    """A cluster of which only lists are asked."""
+    """A cluster of which only all objects are asked."""
 
     def __init__(self, *jobs: Manifest, error: Exception | None = None) -> None:
         self._jobs, self._error = jobs, error
 
-    def list(self, resource: Resource, namespace: str = "") -> ObjectList:
+    def each(self, resource: Resource, namespace: str = "") -> Iterator[Manifest]:
         if self._error is not None:
             raise self._error
         if resource == TRAINJOBS:
             raise ObjectNotFound("trainjobs")
         del namespace
-        return ObjectList(items=self._jobs, resource_version="1")
+        yield from self._jobs
 
 
 class _Noon:
@@ -114,11 +115,11 @@ def test_where_one_kind_may_not_be_listed_the_other_is_looked_at_all_the_same() 
     """As where KubeRay is not installed and its part of the permissions was left out."""
 
     class _Guarded(_Listed):
-        def list(self, resource: Resource, namespace: str = "") -> ObjectList:
+        def each(self, resource: Resource, namespace: str = "") -> Iterator[Manifest]:
             if resource == RAYJOBS:
                 raise RequestForbidden("rayjobs is forbidden")
             del namespace
-            return ObjectList(items=(theirs,), resource_version="1")
+            yield theirs
 
     control_policy = ControlPolicy()
     theirs = {**job(THEIRS), "status": {"conditions": [{"type": "Created", "status": "True"}]}}
