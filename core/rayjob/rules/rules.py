@@ -247,7 +247,8 @@ def _is_done(state: RayJobState, effect: OpenEffect) -> bool:
     """Return whether the watch told that an effect has worked before its outcome came back.
 
     A creation that nobody needs any more does not wait for it: tried again, it would make anew
-    what has been deleted meanwhile.
+    what has been deleted meanwhile. A deletion does, of the very object that is gone: whether it
+    was this one that took it away, only its outcome can say.
     """
     kind, name, manifest = effect.desired.kind, effect.desired.name, state.manifest
     if is_dormant(state) or manifest is None:
@@ -255,14 +256,14 @@ def _is_done(state: RayJobState, effect: OpenEffect) -> bool:
     if kind in CREATIONS and not _is_for_now(state, effect):
         return False
     cluster = state.cluster if state.cluster and state.cluster.name == name else None
-    submitter = state.submitter
+    submitter, is_gone = state.submitter, effect.desired.uid in state.gone
     done = {
         EffectKind.ADD_FINALIZER: manifest.finalizer and not is_leaving(state),
         EffectKind.REMOVE_FINALIZER: not manifest.finalizer,
         EffectKind.CREATE_CLUSTER: cluster is not None and cluster.uid != "",
-        EffectKind.DELETE_CLUSTER: cluster is not None and cluster.deleting,
+        EffectKind.DELETE_CLUSTER: is_gone or (cluster is not None and cluster.deleting),
         EffectKind.CREATE_SUBMITTER: submitter is not None and submitter.uid != "",
-        EffectKind.DELETE_SUBMITTER: submitter is not None and submitter.deleting,
+        EffectKind.DELETE_SUBMITTER: is_gone or (submitter is not None and submitter.deleting),
         EffectKind.DELETE_JOB: is_leaving(state),
     }
     return done.get(kind, False)

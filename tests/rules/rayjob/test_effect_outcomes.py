@@ -1,6 +1,11 @@
 """What the outcome of an effect brings: faltered, refused, superseded, done, found done."""
 
-from jobledger.core.jobs.events import EffectFailed, EffectFaltered, EffectSuperseded
+from jobledger.core.jobs.events import (
+    EffectFailed,
+    EffectFaltered,
+    EffectSucceeded,
+    EffectSuperseded,
+)
 from jobledger.core.jobs.observations import EffectEnded
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind, Outcome
@@ -12,6 +17,7 @@ from tests.support.rayjob_builders import (
     REFUSAL,
     after,
     cluster,
+    cluster_gone,
     cluster_of,
     done,
     due,
@@ -22,6 +28,7 @@ from tests.support.rayjob_builders import (
     poll,
     refused,
     submitter,
+    submitter_gone,
 )
 from tests.support.rayjob_events import asked, cancelled, fired, received, scheduled
 from tests.support.rayjob_stories import failing, initializing, running, seen, working
@@ -202,6 +209,33 @@ def test_effect_outcomes(row: Row) -> None:
         rule="a deletion that the watch told of first stays open until it is told",
         story=(*working(backoff_limit=1), *failing(), cluster("ready", 43, deleting=True)),
         under_way=[f"delete_cluster {cluster_of()}", f"delete_submitter {JOB}"],
+    ),
+    Outlook(
+        rule="so does one whose object the watch shows to be gone; the next attempt waits for none",
+        story=(
+            *working(backoff_limit=1),
+            *failing(),
+            cluster_gone(43),
+            submitter_gone(43),
+            due(DecisionKind.RETRY),
+        ),
+        status={"jobDeploymentStatus": "Initializing"},
+        under_way=[
+            f"delete_cluster {cluster_of()}",
+            f"delete_submitter {JOB}",
+            f"create_cluster {cluster_of(2)}",
+        ],
+    ),
+    Outlook(
+        rule="so that whose deletion it was is told, though the watch was quicker",
+        story=(
+            *working(backoff_limit=1),
+            *failing(),
+            cluster_gone(43),
+            done(EffectKind.DELETE_CLUSTER, 44, uid="cluster-1"),
+        ),
+        under_way=[f"delete_submitter {JOB}"],
+        said=[EffectSucceeded],
     ),
     Outlook(
         rule="a submitter that was made meanwhile is not gone with the one that was to be deleted",

@@ -212,6 +212,7 @@ def test_other_objects(row: Row) -> None:
             ANOTHER,
             cluster_gone(41),
             cluster_gone(45, uid="another"),
+            done(DELETE, 46, name=cluster_of(), uid="another"),
         ),
         status={"jobDeploymentStatus": "Initializing"},
         under_way=[f"create_cluster {cluster_of()}"],
