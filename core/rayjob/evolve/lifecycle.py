@@ -308,11 +308,12 @@ def _cleared(state: RayJobState, phase: Phase, *, kept: str = "") -> RayJobState
 
 
 def _suspended(state: RayJobState, event: events.JobSuspended) -> RayJobState:
-    """Return the suspended state; upstream's startTime is that of the job until an attempt begins.
+    """Return the suspended state; what was to begin and did not has begun now, as upstream shows.
 
     What another controller wrote of it is not known, so nothing is said in its place.
     """
-    began = state.started_at if event.inferred or state.started_at is not None else event.at
+    begins = state.phase is Phase.NEW or state.started_at is None
+    began = event.at if begins and not event.inferred else state.started_at
     return replace(_cleared(state, Phase.SUSPENDED), started_at=began, deadline_from=None)
 
 

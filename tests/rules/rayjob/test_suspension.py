@@ -215,6 +215,28 @@ def test_suspension(row: Row) -> None:
         },
     ),
     Outlook(
+        rule="a job suspended in Retrying has the start of the attempt that does not begin (3.1)",
+        story=(
+            *working(backoff_limit=1),
+            *failing(),
+            manifest(60, generation=2, suspend=True, finalizer=True, backoff_limit=1),
+            due(DecisionKind.RETRY, 61),
+            done(EffectKind.DELETE_SUBMITTER, 62, gone=True),
+            done(EffectKind.DELETE_CLUSTER, 62),
+            cluster_gone(63),
+        ),
+        status={
+            "jobDeploymentStatus": "Suspended",
+            "startTime": "2026-11-21T12:01:03Z",
+        },
+        under_way=[],
+    ),
+    Outlook(
+        rule="a job suspended while it runs keeps its start",
+        story=suspended(),
+        status={"startTime": "2026-11-21T12:00:00Z"},
+    ),
+    Outlook(
         rule="a job created suspended ends up Suspended with nothing made (T6)",
         story=seen(suspend=True),
         status={
