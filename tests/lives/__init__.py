@@ -1,0 +1,1 @@
+"""Whole lives of RayJobs, each under KubeRay's own controller and under ours, compared."""

@@ -1,0 +1,99 @@
+"""Where two lives differ, once what docs/differences.md explains is taken away."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.lives.told import Told
+
+OURS_ALONE = frozenset(
+    {
+        *("AttemptFailed", "JobDeadlineExceeded", "JobSuspended", "JobResumed"),
+        *("SuspensionPostponed", "RayClusterLost", "RayHeadPodLost", "RayClusterKept"),
+        *("OrphanRayCluster", "StatusCheckFailed"),
+    }
+)
+"""Reasons of Kubernetes Events that only we tell."""
+
+OF_OLD_CACHES = frozenset(
+    f"FailedTo{verb}{kind}"
+    for verb in ("Create", "Delete", "Update")
+    for kind in ("RayCluster", "RayJobSubmitter", "Service")
+)
+"""Upstream tells of these where its cache is behind: it tries again what is done."""
+
+OF_THE_HEAD = frozenset({"jobStatus", "message", "rayJobInfo"})
+
+SILENT = ("jobStatusCheckFailureStartTime",)
+"""Fields that 1.7 brought."""
+
+
+def phases_of(told: Told) -> list[dict[str, Any]]:
+    """Return the phases that any client sees: the empty one lasts for a moment only."""
+    return [one for one in told.phases if one["jobDeploymentStatus"]]
+
+
+def differences(theirs: Told, ours: Told) -> list[str]:
+    """Return where a life went another way with us."""
+    phases = phases_of(theirs)
+    waited = bool(phases) and phases[-1]["jobDeploymentStatus"] == "Waiting"
+    return [
+        *_in_phases(phases, phases_of(ours)),
+        *_at_end(theirs.end, ours.end, waited=waited),
+        *_stopped(theirs, ours),
+    ]
+
+
+def _stopped(theirs: Told, ours: Told) -> Iterator[str]:
+    if theirs.stopped_at or ours.stopped_at:
+        yield f"stopped: {theirs.stopped_at!r}, ours {ours.stopped_at!r}"
+
+
+def _in_phases(theirs: list[dict[str, Any]], ours: list[dict[str, Any]]) -> Iterator[str]:
+    theirs = _without_detours(theirs, ours)
+    names = [[one["jobDeploymentStatus"] for one in each] for each in (theirs, ours)]
+    if names[0] != names[1]:
+        yield f"phases: {' > '.join(names[0])}, ours {' > '.join(names[1])}"
+        return
+    for number, (one, other) in enumerate(zip(theirs, ours, strict=True), 1):
+        between = number < len(ours) and one["jobStatus"] != other["jobStatus"]
+        for key in sorted({*one, *other}):
+            before, after = one.get(key) or "", other.get(key) or ""
+            if key in OF_THE_HEAD and between:
+                continue  # one asked the head once more before it went on
+            if key in SILENT or before == after:
+                continue
+            if key == "rayClusterStatus" and not one["jobStatus"]:
+                continue  # they copy it with each answer of the head, we at once
+            if key == "message" and not before and not one["jobStatus"]:
+                continue  # ours says what is waited for
+            if key == "jobId" and one["jobDeploymentStatus"] == "Waiting" and not before:
+                continue  # ours has it with the phase before
+            yield f"{one['jobDeploymentStatus']}.{key}: {before!r}, ours {after!r}"
+
+
+def _without_detours(
+    theirs: list[dict[str, Any]], ours: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Take away Initializing and Suspending of what is suspended before it began."""
+    kept = list(theirs)
+    for index in range(len(ours)):
+        here = [one["jobDeploymentStatus"] for one in kept[index : index + 3]]
+        if ours[index]["jobDeploymentStatus"] == "Suspended" and here == [
+            "Initializing",
+            "Suspending",
+            "Suspended",
+        ]:
+            del kept[index : index + 2]
+    return kept
+
+
+def _at_end(theirs: dict[str, Any], ours: dict[str, Any], *, waited: bool) -> Iterator[str]:
+    for key, left in theirs.items():
+        before, after = left, ours[key]
+        if key == "events":
+            before = sorted(set(before) - OF_OLD_CACHES)
+            after = sorted(set(after) - OURS_ALONE)
+        if key == "asked" and waited:
+            before, after = before | {"stops": 0}, after | {"stops": 0}  # they name no Ray job
+        if before != after:
+            yield f"{key}: {before}, ours {after}"

@@ -1,0 +1,272 @@
+"""Lives that are drawn: what happens, in any order, each once the one before has had its effect."""
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tests.lives import acting as a
+from tests.lives.acting import Actor, Step
+from tests.lives.life import HTTP, INTERACTIVE, K8S, SIDECAR, Life
+from tests.lives.world import RAYCLUSTERS
+from tests.support.api import JOBS, RAYJOBS
+
+CALM_SECONDS = 5.0
+"""Longer than upstream takes to look again."""
+HEARD = 40.0
+"""Limit until a controller goes on; upstream's pauses grow where something went wrong."""
+
+
+def phase(actor: Actor) -> str:
+    return str(actor.status().get("jobDeploymentStatus") or "")
+
+
+def there(actor: Actor, resource: str) -> list[dict[str, Any]]:
+    return [one for one in actor.world.made_for(resource, actor.name) if not one["gone"]]
+
+
+def _start_head(actor: Actor) -> bool:
+    for made in there(actor, RAYCLUSTERS):
+        name = made["metadata"]["name"]
+        if (made.get("status") or {}).get("state") != "ready" and not made["metadata"].get(
+            "deletionTimestamp"
+        ):
+            actor.cluster = name
+            a.make_ready(actor)
+            return True
+    return False
+
+
+def _is_handed_in(actor: Actor) -> bool:
+    """Tell whether somebody has handed the Ray job of the attempt in."""
+    status = actor.status()
+    submission, cluster = str(status.get("jobId") or ""), str(status.get("rayClusterName") or "")
+    if phase(actor) != "Running" or not submission:
+        return False
+    if actor.mode == K8S and not there(actor, JOBS):
+        return False
+    if actor.mode == HTTP and (cluster, submission) not in actor.world.heads.submissions:
+        return False
+    actor.submission, actor.cluster = submission, cluster
+    return True
+
+
+def _ray(status: str) -> Callable[[Actor], bool]:
+    def act(actor: Actor) -> bool:
+        if not _is_handed_in(actor):
+            return False
+        known = actor.world.heads.known.get((actor.cluster, actor.submission), {})
+        if known.get("status") in ("SUCCEEDED", "FAILED", "STOPPED"):
+            return False
+        a.ray(status)(actor)
+        is_asked = actor.cluster not in actor.world.heads.silent and not _is_elsewhere(actor)
+        actor.world.wait(lambda: not is_asked or actor.status().get("jobStatus") == status, HEARD)
+        return True
+
+    return act
+
+
+def _is_elsewhere(actor: Actor) -> bool:
+    document = actor.world.history(RAYJOBS, actor.name)[-1][1]
+    return bool(document["spec"].get("managedBy"))
+
+
+def _goes_on(actor: Actor) -> bool:
+    """Tell whether the controller is about to do something, whatever keeps it."""
+    clusters = there(actor, RAYCLUSTERS)
+    if _is_elsewhere(actor) or any(one["metadata"].get("finalizers") for one in clusters):
+        return False
+    now = phase(actor)
+    return now in ("", "Retrying", "Suspending") or (now == "Initializing" and not clusters)
+
+
+def _submitter(ended: str) -> Callable[[Actor], bool]:
+    def act(actor: Actor) -> bool:
+        if not _is_handed_in(actor) or actor.mode not in (K8S, SIDECAR):
+            return False
+        if (one := f"{actor.cluster}/{actor.submission}") in actor.ended:
+            return False
+        actor.ended.add(one)
+        a.submitter(ended)(actor)
+        if ended == "Failed" and not _is_elsewhere(actor):
+            actor.world.wait(lambda: phase(actor) != "Running", HEARD)
+        return True
+
+    return act
+
+
+def _edit(but: tuple[str, ...] = (), **spec: object) -> Callable[[Actor], bool]:
+    def act(actor: Actor) -> bool:
+        if phase(actor) in (*but, "ValidationFailed"):
+            return False
+        a.edit(**spec)(actor)
+        return True
+
+    return act
+
+
+def _delete_cluster(actor: Actor) -> bool:
+    if phase(actor) in ("Running", "Waiting") or not there(actor, RAYCLUSTERS):
+        return False
+    actor.cluster = there(actor, RAYCLUSTERS)[0]["metadata"]["name"]
+    a.delete("cluster")(actor)
+    return True
+
+
+def _delete_job(actor: Actor) -> bool:
+    a.delete("rayjob")(actor)
+    return True
+
+
+def _silence(actor: Actor) -> bool:
+    if not _is_handed_in(actor):
+        return False
+    (a.answer if actor.cluster in actor.world.heads.silent else a.silence)(actor)
+    return True
+
+
+def _hold(actor: Actor) -> bool:
+    for made in there(actor, RAYCLUSTERS):
+        actor.cluster = made["metadata"]["name"]
+        (a.let_go if made["metadata"].get("finalizers") else a.hold)(actor)
+        return True
+    return False
+
+
+def _unready(actor: Actor) -> bool:
+    """Have the RayCluster say that it is not ready any more; the head answers nevertheless."""
+    if not _is_handed_in(actor):
+        return False
+    status = {"state": "suspended", "reason": "somebody has suspended it"}
+    reply = actor.world.api.merge(RAYCLUSTERS, actor.cluster, {"status": status}, "status")
+    return reply.code == 200  # OK
+
+
+def _service(actor: Actor) -> bool:
+    if phase(actor) == "Running":
+        return False
+    name = f"{actor.name}-head-svc"
+    return actor.world.api.delete("v1/services", name).code == 200  # OK
+
+
+ACTS: dict[str, tuple[int, Callable[[Actor], bool]]] = {
+    "ready": (10, _start_head),
+    "ray-pending": (2, _ray("PENDING")),
+    "ray-running": (7, _ray("RUNNING")),
+    "ray-succeeded": (5, _ray("SUCCEEDED")),
+    "ray-failed": (6, _ray("FAILED")),
+    "ray-stopped": (2, _ray("STOPPED")),
+    "submitter-complete": (5, _submitter("Complete")),
+    "submitter-failed": (5, _submitter("Failed")),
+    "suspend": (5, _edit(suspend=True, shutdownAfterJobFinishes=True, deletionStrategy=None)),
+    "resume": (5, _edit(suspend=False)),
+    "delete-cluster": (3, _delete_cluster),
+    "delete-job": (1, _delete_job),
+    "silence": (2, _silence),
+    "hold": (2, _hold),
+    "delete-service": (1, _service),
+    "backoff-2": (2, _edit(("Waiting",), backoffLimit=2)),
+    "backoff-0": (1, _edit(backoffLimit=0)),
+    "deadline": (1, _edit(("Waiting",), activeDeadlineSeconds=1)),
+    "no-deadline": (1, _edit(activeDeadlineSeconds=None)),
+    "pre-running": (1, _edit(preRunningDeadlineSeconds=4)),
+    "no-pre-running": (1, _edit(preRunningDeadlineSeconds=None)),
+    "shutdown": (2, _edit(shutdownAfterJobFinishes=True, deletionStrategy=None)),
+    "no-shutdown": (
+        1,
+        _edit(
+            ("Suspended", "Suspending"),
+            shutdownAfterJobFinishes=False,
+            ttlSecondsAfterFinished=0,
+            suspend=False,
+        ),
+    ),
+    "strategy-workers": (
+        1,
+        _edit(
+            suspend=False,
+            shutdownAfterJobFinishes=False,
+            ttlSecondsAfterFinished=0,
+            deletionStrategy={
+                "deletionRules": None,
+                "onSuccess": {"policy": "DeleteWorkers"},
+                "onFailure": {"policy": "DeleteCluster"},
+            },
+        ),
+    ),
+    "strategy-rules": (
+        1,
+        _edit(
+            suspend=False,
+            shutdownAfterJobFinishes=False,
+            ttlSecondsAfterFinished=0,
+            deletionStrategy={
+                "onSuccess": None,
+                "onFailure": None,
+                "deletionRules": [
+                    {"policy": "DeleteWorkers", "condition": {"jobStatus": "SUCCEEDED"}},
+                    {"policy": "DeleteCluster", "condition": {"jobDeploymentStatus": "Failed"}},
+                    {"policy": "DeleteSelf", "condition": {"jobStatus": "FAILED"}},
+                ],
+            },
+        ),
+    ),
+    "elsewhere": (1, _edit(managedBy="kueue.x-k8s.io/multikueue")),
+    "here": (3, _edit(managedBy=None)),
+    "job-id": (3, _edit(jobId="by-hand")),
+    "entrypoint": (2, _edit(entrypoint="python y.py")),
+    "ray-version": (2, _edit(rayClusterSpec={"rayVersion": "2.53.0"})),
+    "unready": (2, _unready),
+}
+
+
+def calm(actor: Actor) -> None:
+    """Wait until nothing of the life has changed for a while."""
+    last, since = -1, time.monotonic()
+    until = since + 60.0
+    actor.world.wait(lambda: not _goes_on(actor), HEARD)
+    while time.monotonic() - since < CALM_SECONDS and time.monotonic() < until:
+        count = sum(len(actor.world.made_for(kind, actor.name)) for kind in (RAYCLUSTERS, JOBS))
+        count += len(actor.statuses())
+        if count != last:
+            last, since = count, time.monotonic()
+        time.sleep(0.5)
+
+
+def _step(name: str) -> Step:
+    act = ACTS[name][1]
+
+    def step(actor: Actor) -> None:
+        if actor.world.history(RAYJOBS, actor.name)[-1][0] == "DELETED":
+            return
+        if act(actor):
+            actor.done.append(name)
+            calm(actor)
+
+    return step
+
+
+def drawn(seed: int) -> Life:
+    """Return the life that a seed draws."""
+    dice = random.Random(seed)
+    mode = dice.choice((K8S, K8S, HTTP, SIDECAR, INTERACTIVE))
+    spec: dict[str, Any] = {}
+    if mode != INTERACTIVE and dice.random() < 0.6:
+        spec["backoffLimit"] = dice.choice((1, 2))
+    if dice.random() < 0.5:
+        spec["shutdownAfterJobFinishes"] = True
+        if dice.random() < 0.3:
+            spec["ttlSecondsAfterFinished"] = 3
+    elif dice.random() < 0.3:
+        policies = ("DeleteCluster", "DeleteWorkers", "DeleteSelf", "DeleteNone")
+        spec["deletionStrategy"] = {
+            key: {"policy": dice.choice(policies)} for key in ("onSuccess", "onFailure")
+        }
+    if dice.random() < 0.2:
+        spec["jobId"] = "by-hand"
+    names = [name for name in ACTS if not (mode == INTERACTIVE and name.startswith("backoff-2"))]
+    weights = [ACTS[name][0] for name in names]
+    chosen = dice.choices(names, weights, k=dice.randint(8, 22))
+    if dice.random() < 0.8:
+        chosen = ["ready", *chosen]
+    return Life(f"d{seed}", mode, (calm, *(_step(name) for name in chosen)), spec)

@@ -1,0 +1,39 @@
+"""What a life is: what a RayJob asks for, and what happens to it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.lives.acting import Step
+
+K8S, HTTP, SIDECAR, INTERACTIVE = "K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode"
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A RayJob and what happens to it."""
+
+    name: str
+    mode: str
+    steps: tuple[Step, ...]
+    spec: dict[str, Any] = field(default_factory=dict)
+    differs: str = ""
+    """The line of docs/differences.md by which it goes another way with us."""
+
+
+def spec_of(life: Life) -> dict[str, Any]:
+    """Return the whole specification of a life's RayJob."""
+
+    def template(name: str) -> dict[str, Any]:
+        return {"spec": {"containers": [{"name": name, "image": "ray:2.52.0"}]}}
+
+    worker = {"groupName": "small", "replicas": 1, "minReplicas": 1, "maxReplicas": 1}
+    worker |= {"rayStartParams": {}, "template": template("ray-worker")}
+    head = {"rayStartParams": {}, "template": template("ray-head")}
+    cluster = {"rayVersion": "2.52.0", "headGroupSpec": head, "workerGroupSpecs": [worker]}
+    whole: dict[str, Any] = {
+        "entrypoint": "python x.py",
+        "submissionMode": life.mode,
+        "rayClusterSpec": cluster,
+    }
+    whole |= life.spec
+    return {key: value for key, value in whole.items() if value is not None}

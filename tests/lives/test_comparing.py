@@ -1,0 +1,163 @@
+"""What counts as a difference between two lives, and that the lives are what they should be."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lives.__main__ import chosen, said
+from tests.lives.comparing import differences
+from tests.lives.drawn import drawn
+from tests.lives.heads import Heads
+from tests.lives.life import Life
+from tests.lives.table import LIVES
+from tests.lives.told import Told
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "differences.md"
+NAME = re.compile(r"[a-z]([a-z0-9-]{0,45}[a-z0-9])?")
+
+
+def shows(phase: str, job: str = "", **more: str) -> dict[str, Any]:
+    return {"jobDeploymentStatus": phase, "jobStatus": job, "reason": "", **more}
+
+
+def told(*phases: dict[str, Any], **end: Any) -> Told:  # noqa: ANN401 whatever is left
+    left = {"rayjob": "there", "clusters": ["left"], "events": {"CreatedRayCluster": 1}, "done": []}
+    return Told(phases=list(phases), end={**left, **end})
+
+
+RAN = (shows("Initializing"), shows("Running", "RUNNING"), shows("Complete", "SUCCEEDED"))
+SUSPENDED = (shows("Initializing"), shows("Suspending"), shows("Suspended"))
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        pytest.param(told(*RAN), told(*RAN), id="the same"),
+        pytest.param(told(shows(""), *RAN), told(*RAN), id="the empty phase"),
+        pytest.param(
+            told(*SUSPENDED), told(shows("Suspended")), id="a detour before what never began"
+        ),
+        pytest.param(
+            told(*RAN, events={"CreatedRayCluster": 3, "FailedToCreateRayCluster": 1}),
+            told(*RAN, events={"CreatedRayCluster": 1, "AttemptFailed": 1}),
+            id="Kubernetes Events that only one of them tells",
+        ),
+        pytest.param(
+            told(shows("Initializing")),
+            told(shows("Initializing", message="quota")),
+            id="a message that says what is waited for",
+        ),
+        pytest.param(
+            told(shows("Running")),
+            told(shows("Running", rayClusterStatus="ready")),
+            id="a RayCluster that is shown to be ready before its head has answered",
+        ),
+    ],
+)
+def test_what_no_client_can_tell_apart_or_is_listed_is_no_difference(
+    theirs: Told, ours: Told
+) -> None:
+    """The two are the same."""
+    assert differences(theirs, ours) == []
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "said_of_it"),
+    [
+        pytest.param(
+            told(*RAN),
+            told(*RAN[:2], shows("Failed")),
+            "phases: Initializing > Running > Complete, ours Initializing > Running > Failed",
+            id="another phase",
+        ),
+        pytest.param(
+            told(*RAN),
+            told(*RAN[:2], shows("Complete", "FAILED")),
+            "Complete.jobStatus: 'SUCCEEDED', ours 'FAILED'",
+            id="another jobStatus",
+        ),
+        pytest.param(
+            told(shows("Running", "RUNNING", message="a")),
+            told(shows("Running", "RUNNING", message="b")),
+            "Running.message: 'a', ours 'b'",
+            id="another message",
+        ),
+        pytest.param(
+            told(*RAN),
+            told(*RAN, clusters=["gone"]),
+            "clusters: ['left'], ours ['gone']",
+            id="another end of a RayCluster",
+        ),
+        pytest.param(
+            told(*RAN, events={"DeletedRayCluster": 1}),
+            told(*RAN, events={}),
+            "events: ['DeletedRayCluster'], ours []",
+            id="a Kubernetes Event that is missing",
+        ),
+        pytest.param(
+            told(*RAN),
+            replace(told(*RAN), stopped_at="step 2: a submitter"),
+            "stopped: '', ours 'step 2: a submitter'",
+            id="a step that one of them never reached",
+        ),
+    ],
+)
+def test_all_else_is_told(theirs: Told, ours: Told, said_of_it: str) -> None:
+    """One sentence says what differs."""
+    assert differences(theirs, ours) == [said_of_it]
+
+
+def test_a_life_that_should_differ_is_told_once_it_does_not() -> None:
+    """A line of the page that is out of date is found."""
+    life, same, other = Life("one", "HTTPMode", ()), told(*RAN), told(*RAN[:2])
+    assert said(life, same, same) == ""
+    assert "phases" in said(life, same, other)
+    listed = replace(life, differs="life-final")
+    assert said(listed, same, other) == ""
+    assert "does not differ any more (life-final)" in said(listed, same, same)
+
+
+def test_every_life_that_differs_names_a_line_of_the_page() -> None:
+    """And each such line has a life."""
+    listed = set(re.findall(r"<!-- oracle: ([a-z0-9-]+) -->", PAGE.read_text(encoding="utf-8")))
+    named = {life.differs for life in LIVES} - {""}
+    assert named <= listed
+    assert {name for name in listed if name.startswith("life-")} <= named
+
+
+def test_lives_have_names_of_their_own_that_rayjobs_may_have() -> None:
+    """Each is a RayJob in one namespace."""
+    names = [life.name for life in LIVES]
+    assert len(set(names)) == len(names)
+    assert [name for name in names if not NAME.fullmatch(name)] == []
+
+
+def test_what_is_drawn_follows_from_the_seed() -> None:
+    """So a life that differs can be played again."""
+    one, again = drawn(7), drawn(7)
+    assert (one.name, one.mode, one.spec) == (again.name, again.mode, again.spec)
+    assert len(one.steps) == len(again.steps)
+    assert [life.name for life in chosen(["--seed", "3", "--count", "2"])] == ["d3", "d4"]
+    assert {life.name for life in chosen(["-k", "no-entrypoint"])} == {
+        *("k8sjob-no-entrypoint", "http-no-entrypoint", "sidecar-no-entrypoint")
+    }
+
+
+def test_a_head_knows_what_it_was_told_and_what_was_handed_in() -> None:
+    """Until it has forgotten it."""
+    heads, jobs = Heads(), "http://one-head-svc.default.svc.cluster.local:8265/api/jobs"
+    assert heads.told("GET", f"{jobs}/a", b"")[0] == 404  # Not Found
+    assert heads.told("POST", f"{jobs}/", b'{"submission_id": "a"}')[0] == 200  # OK
+    assert heads.told("POST", f"{jobs}/", b'{"submission_id": "a"}')[0] == 500  # there already
+    assert heads.told("POST", f"{jobs}/a/stop", b"") == (200, {"stopped": True})
+    heads.says("one", "a", "FAILED", "why")
+    code, info = heads.told("GET", f"{jobs}/a", b"")
+    assert isinstance(info, dict)
+    assert (code, info["status"], info["message"]) == (200, "FAILED", "why")
+    assert info["end_time"] >= info["start_time"]
+    heads.forget("one")
+    assert heads.told("GET", f"{jobs}/a", b"")[0] == 404  # Not Found
+    assert (heads.submissions, heads.stops) == ([("one", "a")], [("one", "a")])
