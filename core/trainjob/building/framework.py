@@ -49,7 +49,7 @@ class ApplyRule(StrEnum):
     ONCE = "once"
     """Only if it is not there."""
     IDLE = "idle"
-    """Only if it is not there, or the TrainJob is suspended."""
+    """Only if it is not there, the TrainJob is suspended, or it is being resumed."""
     JOBSET = "jobset"
     """Only if it is not there, the TrainJob is suspended, or it is suspended itself."""
 

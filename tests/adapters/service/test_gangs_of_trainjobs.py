@@ -3,7 +3,7 @@
 import pytest
 
 from jobledger.core.ports.cluster import POD_GROUPS, VOLCANO_POD_GROUPS, Resource
-from jobledger.core.values.documents import text
+from jobledger.core.values.documents import number, text
 from tests.support.train_world import Document, TrainWorld, torch_runtime
 
 GANGS = pytest.mark.parametrize(
@@ -42,6 +42,33 @@ def test_one_that_somebody_deletes_is_made_again_at_once(
     world.cluster.delete(resource, "ml", "train")
     world.run(lambda: uid_of(world, resource) not in ("", before), "another")
     assert uid_of(world, other) == "", "of the other group nothing is made"
+
+
+@GANGS
+def test_what_somebody_changed_while_the_job_was_suspended_is_taken_back_at_its_resume(
+    policy: str, resource: Resource, other: Resource
+) -> None:
+    del other
+    world = a_gang(policy)
+
+    def members() -> int | None:
+        return number(world.cluster.get(resource, "ml", "train"), "spec", "minMember")
+
+    def change(members: int) -> None:
+        patch: Document = {"spec": {"minMember": members}}
+        world.cluster.patch_as("somebody", resource, "ml", "train", patch)
+
+    before = members()
+    world.change(suspend=True)
+    world.run(world.is_so("Suspended"), "the suspension")
+    change(9)
+    world.change(suspend=False)
+    world.run(world.is_so("Suspended", "False"), "the resume")
+    assert members() == before, "a gang of nine would never be placed"
+    change(8)
+    world.change(runtimePatches=[])
+    world.run(lambda: True, "nothing")
+    assert members() == 8, "the gang of a job that runs is left alone, as Trainer leaves it"
 
 
 @GANGS

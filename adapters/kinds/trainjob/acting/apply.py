@@ -175,14 +175,17 @@ def _first_look(work: Work, item: BuiltObject, name: str, *, building: bool) -> 
 def _is_due(work: Work, item: BuiltObject, found: Manifest) -> bool:
     """Return whether an own object that is there is applied again.
 
-    Source: the rules of Trainer's builders, of which a running JobSet is the most important.
+    Source: the rules of Trainer's builders, of which a running JobSet is the most important. There
+    each change of a PodGroup of a suspended job is taken back at once; here the resume does it,
+    which is the first time that it matters.
     """
     suspended = child(work.manifest, "spec").get("suspend") is True
     match item.rule:
         case ApplyRule.ALWAYS:
             return True
         case ApplyRule.IDLE:
-            return suspended
+            jobset = work.state.jobset
+            return suspended or (jobset is not None and jobset.suspend)
         case ApplyRule.JOBSET:
             return suspended or child(found, "spec").get("suspend") is True
         case _:
