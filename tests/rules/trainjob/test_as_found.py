@@ -1,8 +1,8 @@
-"""What is there sets the order of what is built, and nothing else."""
+"""What is there sets the order of what is built, and the form of claims that mean the same."""
 
 import pytest
 
-from jobledger.core.trainjob.building.keep_order import in_the_order_of
+from jobledger.core.trainjob.building.keep_order import as_it_stands, in_the_order_of
 from jobledger.core.values.documents import Json
 
 A, B = {"name": "A", "value": "1"}, {"name": "B", "value": "2"}
@@ -29,3 +29,28 @@ A, B = {"name": "A", "value": "1"}, {"name": "B", "value": "2"}
 )
 def test_lists_of_the_same_names_follow_what_is_there(found: Json, built: Json, then: Json) -> None:
     assert in_the_order_of(found, built) == then
+
+
+def claims(storage: Json, **more: Json) -> Json:
+    """Return the claims of a JobSet, and what was filled in when it was made."""
+    spec: Json = {"resources": {"requests": {"storage": storage}}}
+    template: Json = {"metadata": {"name": "initializer"}, "spec": spec, **more}
+    return [{"templates": [template], **({"retentionPolicy": {}} if more else {})}]
+
+
+STANDING = claims("20Gi", status={})
+
+
+@pytest.mark.parametrize(
+    ("built", "applied"),
+    [
+        (claims("20Gi"), STANDING),
+        (claims("20480Mi"), STANDING),
+        (claims("21Gi"), claims("21Gi")),
+        ([], []),
+    ],
+)
+def test_claims_that_mean_the_same_are_applied_as_they_stand(built: Json, applied: Json) -> None:
+    found = {"volumeClaimPolicies": STANDING, "suspend": True}
+    assert as_it_stands(found, {"volumeClaimPolicies": built}) == {"volumeClaimPolicies": applied}
+    assert as_it_stands({}, {"volumeClaimPolicies": built}) == {"volumeClaimPolicies": built}

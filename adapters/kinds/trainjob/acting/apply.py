@@ -34,7 +34,7 @@ from jobledger.core.errors import (
 from jobledger.core.jobs.control.ownership import in_the_way, is_controlled_by
 from jobledger.core.ports.cluster import CONFIGMAPS, JOBSETS, Resource
 from jobledger.core.trainjob.building.framework import ApplyRule, BuiltObject
-from jobledger.core.trainjob.building.keep_order import in_the_order_of
+from jobledger.core.trainjob.building.keep_order import as_it_stands
 from jobledger.core.trainjob.building.outcomes import ApplyOutcome, write_outcome
 from jobledger.core.trainjob.building.runtimes import INVALID
 from jobledger.core.trainjob.names import FIELD_MANAGER
@@ -199,7 +199,10 @@ def _sent(work: Work, item: BuiltObject, found: Manifest | None, *, force: bool)
     if found is not None:
         at = child(exactly(found), "metadata")
         if item.resource == JOBSETS:
-            manifest = {**manifest, "spec": in_the_order_of(found.get("spec"), manifest["spec"])}
+            manifest = {
+                **manifest,
+                "spec": as_it_stands(child(found, "spec"), child(manifest, "spec")),
+            }
     manifest = {**manifest, "metadata": {**metadata, **at}}
     if item.keys == "ssh":
         manifest = {**manifest, "data": _new_keys()}
