@@ -59,7 +59,11 @@ class JobSet(Plugin):
                 changed = with_pod_metadata(changed, info.pod_labels, info.pod_annotations)
             count = pod_set.count
             jobs.append(with_job_fields(changed, parallelism=count, completions=count))
-        template = {key: value for key, value in info.template.items() if key != "suspend"}
+        template = {
+            key: _as_trainer_says_it(value) if key in _SETTLED else value
+            for key, value in info.template.items()
+            if key != "suspend"
+        }
         suspend = child(info.job, "spec").get("suspend")
         if isinstance(suspend, bool):
             template["suspend"] = suspend
@@ -105,6 +109,23 @@ def _restarts(jobset: Manifest) -> Iterator[PluginCondition]:
             message=f"restarts: {restarts}, of which count towards the maximum: {counted}",
             since=created,
         )
+
+
+_SETTLED = ("successPolicy", "failurePolicy", "coordinator")
+"""Fields that a JobSet never takes a change of. Source: its definition."""
+
+
+def _as_trainer_says_it(value: Json) -> Json:
+    """Return a value without the fields in it that are empty or nought, as Go's types say it.
+
+    With them Trainer, to which the job is given back, or from which it came, would change it.
+    """
+    if isinstance(value, Mapping):
+        said = {key: _as_trainer_says_it(one) for key, one in value.items()}
+        return {key: one for key, one in said.items() if one not in (0, "", [], None)}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_as_trainer_says_it(one) for one in value]
+    return value
 
 
 def _defaulted(item: Manifest) -> Manifest:

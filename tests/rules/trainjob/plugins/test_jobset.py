@@ -144,6 +144,22 @@ def test_no_replicas_and_no_group_are_what_jobset_makes_of_none() -> None:
     assert counted == [(None, None), (2, "own"), (1, None)]
 
 
+def test_policies_that_never_change_are_said_as_trainer_says_them() -> None:
+    given = runtime(replicated_job())
+    rule = {"name": "again", "action": "RestartJobSet", "targetReplicatedJobs": []}
+    given["spec"]["template"]["spec"] |= {
+        "failurePolicy": {"maxRestarts": 0, "rules": [rule]},
+        "successPolicy": {"operator": "All", "targetReplicatedJobs": []},
+        "network": {"subdomain": ""},
+    }
+    spec = jobset(trainjob(), given)["spec"]
+    assert spec["failurePolicy"] == {"rules": [{"name": "again", "action": "RestartJobSet"}]}
+    assert spec["successPolicy"] == {"operator": "All"}
+    assert spec["network"] == {"subdomain": ""}, "all else is as it is written"
+    given["spec"]["template"]["spec"]["failurePolicy"] = {"maxRestarts": 3}
+    assert jobset(trainjob(), given)["spec"]["failurePolicy"] == {"maxRestarts": 3}
+
+
 def test_initializers_get_what_the_job_says_of_them() -> None:
     given = {
         "dataset": {
