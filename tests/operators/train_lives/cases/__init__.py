@@ -1,0 +1,23 @@
+"""The lives, by what they are about."""
+
+from tests.operators.train_lives.cases import (
+    deletions,
+    ends,
+    objects,
+    of_policies,
+    of_runtimes,
+    suspending,
+)
+from tests.operators.train_lives.cases.table import LIVES, UNHOOKED, Life
+
+__all__ = [
+    "LIVES",
+    "UNHOOKED",
+    "Life",
+    "deletions",
+    "ends",
+    "objects",
+    "of_policies",
+    "of_runtimes",
+    "suspending",
+]

@@ -1,0 +1,62 @@
+"""What differs on purpose, or by the hour: each has its row in docs/differences.md, or a reason."""
+
+import re
+from dataclasses import dataclass
+
+FAILED = "Trainer 2.3 takes Failed back, and goes on with a job that has failed"
+PLACES = "its webhook refuses every change of a job whose runtime is gone"
+SUSPENDED = "what cannot be applied is suspended here all the same"
+DRIFT = "what somebody changed is taken back at the next suspension or resume"
+DEADLINE = "there the JobSet may be made again and deleted again after a deadline"
+STATUS = "conditions of others go here, and ours come back"
+OWNERS = "an object of somebody else is left alone"
+SUMMED_UP = "changes that follow each other at once may be one"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A difference that is no finding."""
+
+    life: str
+    """Pattern of its whole name."""
+    path: str
+    """Pattern of the beginning of what differs."""
+    why: str
+
+
+KNOWN = (
+    Known(".*", r".*-flux-entrypoint/data/", "the scripts are ours"),
+    Known("is-suspended-before-pods-run", "/4|/jobsets", FAILED),
+    Known("jobset-is-deleted-after-failure", "/3|/jobsets|/watched", FAILED),
+    Known("ttl-of-the-jobset-after-failure", "/2|/jobsets|/watched", FAILED),
+    Known(
+        "suspend-is-switched-quickly",
+        "/2|/jobsets|/watched|.*/JobSet fit/status|.*/conditions",
+        SUMMED_UP,
+    ),
+    Known("deadline.*", r"/jobsets|.*/jobsStatus", DEADLINE),
+    Known("runtime-is-deleted", "/[345]|/jobsets|/watched", PLACES),
+    Known("torchtune", "/[3-9]|/jobsets|/watched", SUSPENDED),
+    Known("no-trainer", "/[23]|/jobsets", SUSPENDED),
+    Known("runtime-is-made-anew-and-the-jobset-goes", "/5|/jobsets", SUSPENDED),
+    Known("snapshot-is-spoilt", "/1 spoilt/events", "it is read when something is built"),
+    Known("a-bad-runtime-is-mended", "/1|/jobsets", "a mended runtime is snapshotted anew"),
+    Known("deleted-in-the-foreground", "/jobsets", "what is deleted is not made again"),
+    Known("orphaning-deletion", ".*/events", "nothing is made for what is being deleted"),
+    Known("made-anew-.*", "/jobsets|.*/events", "it waits for the objects of the one before"),
+    Known("jobset-of-somebody-else", ".*/jobsStatus|.*/events|/jobsets", OWNERS),
+    Known("drift-in-a-running-jobset", ".*/events", OWNERS),
+    Known("a-running-jobset-is-.*", ".*/JobSet fit/status/conditions", SUMMED_UP),
+    Known("coscheduling|volcano", "/4 drifted/PodGroup|.*/PodGroup fit/metadata", DRIFT),
+    Known("files-of-mpi-change", "/[14] changed .*/ConfigMap fit-mpi-hostfile", DRIFT),
+    Known("status-is-.*-by-somebody", "/[3-5].*/conditions|/watched", STATUS),
+    Known("unsupported-runtime", ".*/conditions|/watched", "trainer#4087"),
+)
+
+
+def why_known(life: str, path: str) -> str:
+    """Return why a difference is none; empty: it is a finding."""
+    return next(
+        (one.why for one in KNOWN if re.fullmatch(one.life, life) and re.match(one.path, path)),
+        "",
+    )
