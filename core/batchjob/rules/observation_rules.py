@@ -25,11 +25,13 @@ def _marks(seen: BatchJobObservation) -> frozenset[str]:
 
 
 def _known_marks(state: BatchJobState) -> frozenset[str]:
-    attempt = state.attempt
-    if attempt is None:
-        return frozenset()
-    uid = attempt.job.uid if attempt.job is not None else ""
-    return frozenset({attempt.job_name, uid}) - {""}
+    attempt, unknown = state.attempt, state.unknown_job
+    marks = {late.uid for late in state.late_jobs}  # the next attempt waits until they are gone
+    if attempt is not None:
+        marks |= {attempt.job_name, attempt.job.uid if attempt.job is not None else ""}
+    if unknown is not None:
+        marks.add(unknown.job.uid)
+    return frozenset(marks) - {""}
 
 
 def _reopens(seen: BatchJobObservation) -> bool:

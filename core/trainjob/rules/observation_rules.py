@@ -40,7 +40,8 @@ def _known_marks(state: TrainJobState) -> frozenset[str]:
     if state.identity is None:
         return frozenset()
     jobset = state.jobset.uid if state.jobset is not None else ""
-    return frozenset({state.identity.name, jobset}) - {""}
+    sources = {one.source.uid for one in state.contributions}
+    return frozenset({state.identity.name, jobset, *sources}) - {""}
 
 
 def _reopens(seen: TrainJobObservation) -> bool:
