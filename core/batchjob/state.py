@@ -234,4 +234,5 @@ def phase_of(state: BatchJobState) -> Phase:
         return Phase.SUSPENDED
     if state.attempt is None:
         return Phase.NEW
-    return Phase.RETRYING if state.attempt.is_over else Phase.RUNNING
+    is_failed = state.attempt.is_over and state.attempt.outcome != "succeeded"
+    return Phase.RETRYING if is_failed else Phase.RUNNING

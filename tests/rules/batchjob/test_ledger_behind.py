@@ -1,5 +1,6 @@
 """A Job that the log has lost, or knows less of than the cluster, and one that is only recorded."""
 
+import pytest
 from msgspec.structs import replace
 
 from jobledger.core.batchjob.decide.decider import BATCHJOB
@@ -17,10 +18,13 @@ from jobledger.core.jobs.events import (
     RecoveredFromCluster,
 )
 from jobledger.core.jobs.observations import LedgerSetBack
+from jobledger.core.jobs.pending.effects import Outcome
 from tests.rules.batchjob.rows import Row, check, table
 from tests.support import batchjob_events as told
 from tests.support.batchjobs import (
+    CREATE,
     IDENTITY,
+    REACHED,
     UNNAMED,
     Step,
     after,
@@ -29,11 +33,14 @@ from tests.support.batchjobs import (
     created,
     failed_end,
     job,
+    job_gone,
     manifest,
     name_of,
     named,
+    outcome,
     play,
     pods,
+    retried,
     running,
     surveyed,
 )
@@ -41,6 +48,7 @@ from tests.support.rows import WHEN
 
 RAN = SeenBatchStatus(started_at=after(-100), pods=pods(active=1, failed=2))
 DONE = SeenBatchStatus(started_at=after(-100), pods=pods(succeeded=1), end=complete_end(-10))
+BAD = SeenBatchStatus(started_at=after(0), end=failed_end(50))
 LOST = LedgerBehindFound(at=WHEN, signs=(UNKNOWN_JOB,))
 WHY = "another installation controls it"
 MADE = "Job etl-kj5pv was made for attempt 2, and the log knows 1"
@@ -75,6 +83,17 @@ def recovered(since: float, *attempts: int, asked: str = "") -> RecoveredFromClu
         ],
         phase="Running",
         facts={"retries": 2, "failed": 2, "started_at": after(-100)},
+    ),
+    Row(
+        rule="that may be the first",
+        story=[manifest(status=RAN), surveyed(5, 1, status=RAN)],
+        then=[told.started(inferred=True), recovered(0, 1), told.requested()],
+        facts={"retries": 0, "failed": 0},
+    ),
+    Row(
+        rule="of two that are there it is the later one",
+        story=[manifest(status=RAN), surveyed(5, 2, 3, status=RAN)],
+        then=[told.started(3, inferred=True), recovered(0, 2, 3), told.requested(attempt=3)],
     ),
     Row(
         rule="a Job that was seen meanwhile is not made again",
@@ -116,6 +135,27 @@ def recovered(since: float, *attempts: int, asked: str = "") -> RecoveredFromClu
         ],
         phase="Complete",
         under_way=[],
+        facts={
+            "reason": "CompletionsReached",
+            "message": REACHED,
+            "ended_at": after(-10),
+            "succeeded": 1,
+            "failed": 0,
+        },
+    ),
+    Row(
+        rule="no attempt begins in it, whatever Job is there",
+        story=[surveyed(0, 2, status=DONE)],
+        then=[
+            BatchJobDiscovered(at=WHEN, identity=IDENTITY),
+            told.received(surveyed(0, 2, status=DONE)),
+            LOST,
+            BatchJobAdopted(at=WHEN, status=DONE),
+            told.complete(after(-10), inferred=True),
+            recovered(0, 2),
+        ],
+        phase="Complete",
+        facts={"attempt": None},
     ),
     Row(
         rule="without a status, a Job that is there shows that the log has lost the job",
@@ -140,6 +180,24 @@ def recovered(since: float, *attempts: int, asked: str = "") -> RecoveredFromClu
             told.ended("unknown", reason="", message="", inferred=True),
             told.started(2, inferred=True),
         ],
+    ),
+    Row(
+        rule="the failed Pods of that Job count besides those of attempts that are gone",
+        story=[*retried(backoff_limit=3), created(63, 2), job(70, 3, active=1, failed=2)],
+        then=[
+            LedgerBehindFound(
+                at=WHEN,
+                signs=(f"Job {name_of(3)} was made for attempt 3, and the log knows 2",),
+                kind="Job",
+                name=name_of(3),
+                uid="job-3",
+                attempt=3,
+            ),
+            told.observed(3, active=1, failed=2),
+            told.ended("unknown", 2, reason="", message="", inferred=True),
+            told.started(3, inferred=True),
+        ],
+        facts={"pods_failed_min": 3, "unknown_job": None},
     ),
     Row(
         rule="then it goes on in that attempt",
@@ -224,6 +282,42 @@ def test_a_log_that_is_behind(row: Row) -> None:
         under_way=[],
     ),
     Row(
+        rule="one that succeeded is counted, and is no retry: its status is still to be seen",
+        story=[manifest(recorded=WHY), job(10, active=1), job(60, end=complete_end())],
+        then=[
+            told.observed(end=complete_end()),
+            told.ended("succeeded", reason="CompletionsReached", message=REACHED, inferred=True),
+        ],
+        phase="Running",
+        facts={"succeeded": 1, "failed": 0},
+    ),
+    Row(
+        rule="what was shown while it was held is no news once another controls it",
+        story=[
+            manifest(status=RAN),
+            manifest(5, recorded=WHY, status=RAN),
+            manifest(6, recorded=WHY, status=RAN),
+        ],
+        then=[],
+    ),
+    Row(
+        rule="so is its failure",
+        story=[manifest(recorded=WHY), job(10, active=1), manifest(60, recorded=WHY, status=BAD)],
+        then=[
+            OthersBatchStatusObserved(at=WHEN, status=BAD),
+            told.ended("failed", inferred=True),
+            told.failed(inferred=True),
+        ],
+        phase="Failed",
+        facts={"succeeded": 0, "failed": 1},
+    ),
+    Row(
+        rule="that the Job of an attempt which was not seen goes after the end is told",
+        story=[manifest(recorded=WHY, status=DONE), job(5, end=complete_end()), job_gone(9)],
+        then=[told.vanished(asked=False)],
+        phase="Complete",
+    ),
+    Row(
         rule="its end is what its status shows",
         story=[
             manifest(recorded=WHY),
@@ -273,6 +367,15 @@ def test_a_stream_that_ends_too_early_holds_the_job() -> None:
     assert BATCHJOB.news(BATCHJOB.evolve(state, held), seen) == ()
 
 
+def test_what_was_refused_before_a_job_was_held_is_tried_at_once_after_it() -> None:
+    refused = outcome(CREATE, 1, Outcome.FAILED, trouble="exceeded quota")
+    lost = named(LedgerSetBack(id=UNNAMED, at=after(2), known_version=9, found_version=4))
+    held = play([manifest(), refused, lost])
+    assert (held.state.refused, held.state.decisions) == ((), ())
+    found = play([manifest(), refused, lost, surveyed(5, 1)])
+    assert [one.desired.kind for one in found.state.effects] == [CREATE]
+
+
 def test_what_was_written_before_control_was_given_up_is_no_news() -> None:
     state = play(running()).state
     between = replace(manifest(20, recorded=WHY), in_between=True)
@@ -305,6 +408,30 @@ def test_a_status_with_another_start_than_the_log_knows_is_a_sign_of_loss() -> N
     assert behind == LedgerBehindFound(
         at=after(20), signs=("the status shows another start than the log knows",)
     )
+
+
+@pytest.mark.parametrize(
+    ("status", "sign"),
+    [
+        (SeenBatchStatus(end=failed_end()), "the status shows Failed, and the log knows no end"),
+        (
+            SeenBatchStatus(failing=failed_end()),
+            "the status shows FailureTarget, and the log knows nothing of it",
+        ),
+        (
+            SeenBatchStatus(started_at=after(-60)),
+            "the status shows a start, and the log knows no attempt",
+        ),
+        (
+            SeenBatchStatus(pods=pods(failed=2)),
+            "the status shows 2 failed Pods, and the log knows 0",
+        ),
+    ],
+)
+def test_each_sign_of_a_loss_is_told_in_words(status: SeenBatchStatus, sign: str) -> None:
+    seen = manifest(20, suspend=True, status=status, more={"written_here": True})
+    (behind, *_) = play([manifest(suspend=True), seen]).news
+    assert behind == LedgerBehindFound(at=after(20), signs=(sign,))
 
 
 def test_its_own_start_in_whole_seconds_is_none() -> None:
