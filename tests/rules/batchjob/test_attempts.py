@@ -354,6 +354,7 @@ def test_attempts_follow_each_other(row: Row) -> None:
         ],
         phase="Failed",
         pending={},
+        facts={"reason": "DeadlineExceeded", "message": TOO_LATE},
     ),
     Row(
         rule="a Job that comes to light only after that is deleted",
@@ -386,6 +387,16 @@ LEAVING = manifest(70, generation=2, deleting=True, backoff_limit=1)
 
 
 @table(
+    Row(
+        rule="a Job that is being deleted as it is first seen begins nothing",
+        story=[manifest(deleting=True)],
+        then=[
+            BatchJobDiscovered(at=WHEN, identity=IDENTITY),
+            told.received(manifest(deleting=True)),
+            BatchJobDeletionStarted(at=after(0)),
+        ],
+        under_way=[],
+    ),
     Row(
         rule="a Job under deletion begins nothing: what is under way is dropped",
         story=[manifest(), manifest(1, generation=2, deleting=True)],

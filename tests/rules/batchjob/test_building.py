@@ -157,6 +157,33 @@ def test_a_deadline_that_cannot_be_understood_forbids_every_retry() -> None:
     assert len(read.problems) == 1
 
 
+@pytest.mark.parametrize(
+    ("annotations", "unclear", "deadline_unclear"),
+    [
+        ({}, False, False),
+        ({"jobledger.dev/backoff-limit": "3"}, False, False),
+        ({"jobledger.dev/job-deadline-seconds": "60"}, False, False),
+        ({"jobledger.dev/job-deadline-secs": "60"}, False, True),
+        (
+            {"jobledger.dev/job-deadline-secs": "60", "jobledger.dev/backof-limit": "3"},
+            False,
+            True,
+        ),
+        (
+            {"jobledger.dev/retry-policy": "oom=never", "jobledger.dev/backof-limit": "3"},
+            True,
+            False,
+        ),
+        ({"jobledger.dev/backof-limit": "3"}, False, False),
+    ],
+)
+def test_only_what_might_forbid_a_retry_makes_the_wish_unclear(
+    annotations: dict[str, str], *, unclear: bool, deadline_unclear: bool
+) -> None:
+    options = read_spec(asked(annotations)).spec.options
+    assert (options.unclear, options.deadline_unclear) == (unclear, deadline_unclear)
+
+
 def test_a_policy_which_jobs_do_not_take_forbids_every_retry_and_is_named() -> None:
     read = read_spec(asked({"jobledger.dev/retry-policy": "application=never"}))
     assert read.spec.options.unclear

@@ -51,6 +51,15 @@ def gone(at: float) -> Step:
         under_way=[],
     ),
     Row(
+        rule="its deletion waits for nothing that is under way about the present one",
+        story=[*SECOND, manifest(79, generation=2, suspend=True, backoff_limit=3), LATE],
+        then=[
+            told.observed(uid="late"),
+            told.requested(DELETE, 2, name=name_of(1), uid="late", generation=2),
+        ],
+        under_way=["suspend_attempt_job", "delete_attempt_job"],
+    ),
+    Row(
         rule="one that is on its way out needs nobody",
         story=[*SECOND, job(80, uid="late", deleting=True)],
         then=[],

@@ -136,14 +136,31 @@ def test_failed_pods_are_counted_over_all_attempts() -> None:
     assert shown["succeeded"] == 1
 
 
+def test_no_more_pods_are_ready_than_active_and_no_end_is_before_the_start() -> None:
+    """The API server takes neither: of a Pod that is ready and ends, both counters change apart."""
+    assert status(play([*running(), job(20, active=1, ready=2)]).state)["ready"] == 1
+    early = play([manifest(), created(), job(10, end=complete_end(-5), succeeded=1)])
+    assert status(early.state)["completionTime"] == "2026-11-21T12:00:00Z"
+
+
+def test_an_end_leaves_what_was_said_of_the_suspension() -> None:
+    assert play(STORIES["suspended and resumed"]).conditions == [
+        "Suspended=False/JobResumed",
+        "SuccessCriteriaMet=True/CompletionsReached",
+        "Complete=True/CompletionsReached",
+    ]
+
+
 def test_a_job_that_was_never_begun_shows_nothing() -> None:
     assert status(BATCHJOB.initial) == {}
+    assert status(play([manifest(deleting=True)]).state) == {}
 
 
 def test_a_retry_and_the_work_after_it_are_seen_each() -> None:
     steps = (running(), failing(backoff_limit=1), retried())
     seen = [milestone(play(story).state) for story in steps]
     assert len(set(seen)) == 3
+    assert milestone(play([manifest()]).state) != milestone(play(retried()).state)
 
 
 def test_users_are_told_in_the_words_of_the_job_controller() -> None:

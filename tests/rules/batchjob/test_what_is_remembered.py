@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from jobledger.core.batchjob.events import AttemptJobVanished, BatchJobFailed
 from jobledger.core.batchjob.observations import PodCounts, SeenBatchStatus
+from jobledger.core.batchjob.state import is_open
 from jobledger.core.jobs.control.went_back import GONE
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import Outcome
@@ -150,6 +151,12 @@ def test_news_after_the_deletion_of_the_job_are_none() -> None:
     over = [*running(), manifest_gone(100)]
     assert play([*over, job(101, failed=1)]).said == []
     assert play([*over, job_gone(101)]).said == []
+
+
+def test_of_a_job_that_is_gone_nothing_is_left_to_do() -> None:
+    assert is_open(play(running()).state)
+    assert not is_open(play([*running(), manifest_gone(100)]).state)
+    assert not is_open(play([]).state)
 
 
 def test_a_look_that_is_older_than_what_is_known_is_no_news() -> None:
