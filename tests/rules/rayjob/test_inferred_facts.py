@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.core.rayjob.events.lifecycle import (
     AttemptFailed,
@@ -24,7 +25,16 @@ from jobledger.core.rayjob.events.lifecycle import (
 )
 from jobledger.core.rayjob.observations.observations import ManifestSeen
 from jobledger.core.rayjob.phases import JobStatus
-from tests.rules.rayjob.test_recording import BEGUN, FAILED, NEW, RUNNING, WORKING, said, shown
+from tests.rules.rayjob.test_recording import (
+    BEGUN,
+    FAILED,
+    NEW,
+    PACE,
+    RUNNING,
+    WORKING,
+    said,
+    shown,
+)
 from tests.support.rayjob_builders import ADDRESS, after, cluster_of, submission_of
 from tests.support.rows import Step
 
@@ -37,6 +47,9 @@ LOST: dict[str, Any] = {
     "message": "ValueError",
     "ended_at": after(38),
 }
+EARLY: dict[str, Any] = {"reason": "Late", "message": "no"}
+OVER = (shown("Retrying", 40, failed=1, **FAILED), shown("", 46, failed=1, bare=True))
+"""The first attempt failed, and was cleared away."""
 
 
 def failed_at(at: float, job_status: JobStatus = JobStatus.FAILED, **more: int) -> AttemptFailed:
@@ -63,6 +76,52 @@ def told(at: float, status: JobStatus, message: str, attempt: int = 1) -> Entryp
 
 def running(at: float, attempt: int = 1) -> AttemptReachedRunning:
     return AttemptReachedRunning(at=after(at), attempt=attempt, address=ADDRESS, inferred=True)
+
+
+def ended_early(
+    at: float, job_status: JobStatus = JobStatus.NEW
+) -> tuple[AttemptFailed, RetryRefused, JobFailed]:
+    """Return that a job failed in its first attempt, for the reason of `EARLY`."""
+    failed = AttemptFailed(
+        at=after(at),
+        attempt=1,
+        reason="Late",
+        message="no",
+        failed=1,
+        job_status=job_status,
+        inferred=True,
+    )
+    refused = RetryRefused(
+        at=after(at),
+        attempt=1,
+        backoff_limit=2,
+        failed=1,
+        reason="Late",
+        rule=REFUSED,
+        inferred=True,
+    )
+    over = JobFailed(at=after(at), attempt=1, reason="Late", message="no", inferred=True)
+    return failed, refused, over
+
+
+def missed(at: float, before: str, now: str, *, failed: int = 1) -> TransitionsMissed:
+    """Return that failures were not seen; of the first attempt, if any was known."""
+    attempt = 1 if before == "Running" else 0
+    return TransitionsMissed(
+        at=after(at), attempt=attempt, before=before, after=now, failed_before=0, failed=failed
+    )
+
+
+def begun(attempt: int) -> AttemptStarted:
+    """Return that an attempt has begun, when its status says."""
+    return AttemptStarted(
+        at=after((attempt - 1) * PACE + 1),
+        attempt=attempt,
+        cluster_name=cluster_of(attempt),
+        job_id=submission_of(attempt),
+        generation=1,
+        inferred=True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -233,6 +292,113 @@ def running(at: float, attempt: int = 1) -> AttemptReachedRunning:
                     at=after(3), generation=1, kind="Unknown", message="bad", inferred=True
                 )
             ],
+        ),
+        (
+            "a suspension that is under way is told by the status alone",
+            WORKING,
+            shown("Suspending", 40, job_status="RUNNING"),
+            [SuspensionStarted(at=after(40), attempt=1, inferred=True)],
+        ),
+        (
+            "an attempt that is waiting may fail without having run",
+            (*BEGUN, shown("Waiting", 12)),
+            shown("Failed", 60, failed=1, **EARLY),
+            ended_early(60),
+        ),
+        (
+            "so may one whose head has an address",
+            BEGUN,
+            shown("Failed", 60, failed=1, address=ADDRESS, **EARLY),
+            ended_early(60),
+        ),
+        (
+            "Ray's status beside the address tells that it ran before it failed",
+            BEGUN,
+            shown("Failed", 60, failed=1, address=ADDRESS, job_status="FAILED", **EARLY),
+            [
+                running(60),
+                told(60, JobStatus.FAILED, "no"),
+                *ended_early(60, JobStatus.FAILED),
+            ],
+        ),
+        (
+            "Complete tells that it ran, whatever Ray says",
+            (*BEGUN, shown("Waiting", 12)),
+            shown("Complete", 60, reason="Odd", message="done"),
+            [
+                running(60),
+                JobCompleted(
+                    at=after(60),
+                    attempt=1,
+                    job_status=JobStatus.NEW,
+                    reason="Odd",
+                    message="done",
+                    inferred=True,
+                ),
+            ],
+        ),
+        (
+            "Ray's status alone is no Running",
+            BEGUN,
+            shown("Initializing", 12, address=ADDRESS, job_status="PENDING"),
+            [],
+        ),
+        (
+            "nor is it in Waiting",
+            (*BEGUN, shown("Waiting", 12)),
+            shown("Waiting", 14, job_status="PENDING"),
+            [],
+        ),
+        (
+            "failures before a pause that was not seen begin are missed, but for its own",
+            (NEW,),
+            shown("Retrying", 140, 2, failed=2, **LOST),
+            [missed(140, "", "Retrying"), begun(2)],
+        ),
+        (
+            "an end that names no attempt leaves each failure missed",
+            (NEW,),
+            shown("Failed", 140, bare=True, failed=2, message="no"),
+            [
+                missed(140, "", "Failed", failed=2),
+                JobFailed(at=after(140), attempt=0, reason="Unknown", message="no", inferred=True),
+            ],
+        ),
+        (
+            "failures while a job was suspended are missed, and with them its resumption",
+            (NEW, shown("Suspended", 5, bare=True)),
+            shown("Initializing", 201, 3, failed=2),
+            [
+                missed(201, "Suspended", "Initializing", failed=2),
+                begun(3),
+            ],
+        ),
+        (
+            "a RayCluster of any name is the job's own where another controller made it",
+            (NEW,),
+            shown("Initializing", 1, cluster_name="a-cut-name-x7k2p"),
+            [replace(begun(1), cluster_name="a-cut-name-x7k2p")],
+        ),
+        (
+            "a status without a start is of the next attempt if one more has failed",
+            WORKING,
+            shown("Initializing", 130, 2, failed=1, started_at=None, job_id="drawn"),
+            [
+                missed(130, "Running", "Initializing"),
+                replace(begun(2), at=after(130), job_id="drawn"),
+            ],
+        ),
+        (
+            "else it is one from before",
+            (*WORKING, *OVER, shown("Initializing", 101, 2, failed=1)),
+            shown("Running", 102, 1, failed=1, started_at=None),
+            [],
+        ),
+        (
+            "the status of an attempt that is over begins none, with its start or without",
+            (*WORKING, *OVER),
+            shown("Retrying", 47, failed=1, started_at=None, **FAILED),
+            [],
         ),
         (
             "a status of an earlier attempt, shown once more, is behind",
