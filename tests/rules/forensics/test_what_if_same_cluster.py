@@ -11,13 +11,17 @@ from jobledger.core.forensics.replay.same_cluster import NewCluster, judged_fact
 from jobledger.core.forensics.replay.what_if import Answer, Change, ask, totals
 from jobledger.core.forensics.replay.whole_deadline import DEADLINE, PRE_RUNNING
 from jobledger.core.forensics.story.attempts import facts
-from jobledger.core.jobs.history.attempt_facts import JobFacts
+from jobledger.core.jobs.history.attempt_facts import ClusterVerdict, JobFacts
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import Answer as Verdict
 from jobledger.core.jobs.retries.options import RetryOptions, RetryRule
 from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.events.kept_clusters import ClusterGivenUp
+from jobledger.core.rayjob.events.lifecycle import AttemptStarted
+from jobledger.core.rayjob.history.cluster_verdicts import cluster_verdict
+from jobledger.core.rayjob.rules.same_cluster import had_it_asked, why_unfit_by_manifest
 from tests.support import rayjob_stories as stories
-from tests.support.rayjob_builders import cluster_gone, manifest, poll, submitter
+from tests.support.rayjob_builders import after, cluster_gone, manifest, poll, submitter
 from tests.support.rayjob_stories import Story
 from tests.support.rows import Step, play
 
@@ -199,3 +203,18 @@ def _ended(job: JobFacts, index: int, reason: str) -> JobFacts:
     return dataclasses.replace(
         job, attempts=(*job.attempts[:index], ended), outcome="Failed", reason=reason
     )
+
+
+def test_what_speaks_against_it_is_told_as_it_was_given_up_and_as_the_next_begins() -> None:
+    begins = AttemptStarted(
+        at=after(99), attempt=2, cluster_name="train-2", job_id="", generation=1
+    )
+    given_up = ClusterGivenUp(at=after(98), attempt=1, name="train-1", cause="its head went")
+    fit = play(RAYJOB, stories.running()).state
+    assert cluster_verdict(fit, begins) is None
+    assert cluster_verdict(fit, given_up) == ClusterVerdict(1, "its head went")
+    edited = play(RAYJOB, [*stories.running(), manifest(20, generation=2)]).state
+    why = why_unfit_by_manifest(had_it_asked(edited))
+    assert why
+    assert cluster_verdict(edited, begins) == ClusterVerdict(1, why)
+    assert cluster_verdict(RAYJOB.initial, begins) is None

@@ -20,6 +20,7 @@ from jobledger.core.trainjob.contributions.contribution import (
 from jobledger.core.trainjob.contributions.declared import declaration_problems
 from jobledger.core.trainjob.contributions.taking import SOURCES_MAX
 from jobledger.core.trainjob.events import PluginConditionsObserved
+from jobledger.core.trainjob.observations import SeenTrainStatus
 from jobledger.core.trainjob.plugins import all_plugins
 from jobledger.core.trainjob.policy import TrainPolicy
 from jobledger.core.trainjob.status.kubernetes_events import kubernetes_events
@@ -202,6 +203,28 @@ FOUR = [gang(kind=f"P{number}") for number in range(4)]
         ],
     ),
     Row(
+        rule="what stands behind a condition that is refused is taken",
+        story=[*CREATED, plugin_told(gang("True", "Mine", kind="Complete"), gang())],
+        then=[
+            told(
+                gang(),
+                refused=(
+                    RefusedCondition(
+                        type="Complete", problem="the condition Complete belongs to the controller"
+                    ),
+                ),
+            )
+        ],
+    ),
+    Row(
+        rule="one that was found on the object belongs to the first that contributes to it",
+        story=[
+            manifest(policy=POLICY, status=SeenTrainStatus(conditions=(gang(owner="", since=3),))),
+            plugin_told(gang("True", "Scheduled")),
+        ],
+        then=[told(gang("True", "Scheduled"))],
+    ),
+    Row(
         rule="where the setting is off nothing is taken",
         story=[*created(), plugin_told(gang())],
         then=[],
@@ -236,6 +259,22 @@ FOUR = [gang(kind=f"P{number}") for number in range(4)]
                     since=40,
                     message=gone_message("False, Unschedulable: 2 of 4"),
                 ),
+                gone=True,
+            )
+        ],
+    ),
+    Row(
+        rule="so it is if it was True; what was refused of the object is no matter any more",
+        story=[
+            *CREATED,
+            plugin_told(
+                gang("True", "Scheduled"), refused=(RefusedCondition(problem="it fails: E"),)
+            ),
+            pod_group_gone(40, built=False),
+        ],
+        then=[
+            told(
+                gang("Unknown", "ObjectGone", since=40, message=gone_message("True, Scheduled")),
                 gone=True,
             )
         ],
@@ -283,6 +322,16 @@ FOUR = [gang(kind=f"P{number}") for number in range(4)]
             plugin_told(gang()),
             jobset(60, end=completed_end()),
             pod_group_gone(70, built=False),
+        ],
+        then=[],
+    ),
+    Row(
+        rule="so does it of a job that is being deleted with all that it owns",
+        story=[
+            *CREATED,
+            plugin_told(gang()),
+            manifest(30, generation=2, deleting=True, policy=POLICY),
+            pod_group_gone(40, built=False),
         ],
         then=[],
     ),
@@ -475,6 +524,24 @@ def test_of_an_answer_without_end_the_beginning_is_looked_at() -> None:
     assert found[-1] == ("", "it gives more than 8 conditions")
 
 
+def test_as_much_as_is_looked_at_is_taken_whole() -> None:
+    types = tuple(f"T{number}" for number in range(8))
+    plugin = Speaker(*(a_condition(type=kind, message="m" * 1000) for kind in types))
+    plugin.condition_types = types
+    found = heard(plugin)
+    assert (tuple(item.type for item in found.conditions), found.refused) == (types, ())
+    assert {item.message for item in found.conditions} == {"m" * 1000}
+
+
+@pytest.mark.parametrize(
+    "longest", [{"reason": "r" * 1024}, {"message": "m" * 32_768}, {"type": "x" * 316}]
+)
+def test_what_is_as_long_as_it_may_be_is_taken(longest: dict[str, str]) -> None:
+    plugin = Speaker(a_condition(**longest))
+    plugin.condition_types = ("GangScheduled", "x" * 316)
+    assert heard(plugin).refused == ()
+
+
 class Failing(Speaker):
     """Raises what cannot even be told."""
 
@@ -506,13 +573,25 @@ def declaring(**attributes: Any) -> Plugin:  # noqa: ANN401 anything at all
     return plugin
 
 
+class Silent(Plugin):
+    """Declares conditions, or objects that they come from, and gives none."""
+
+    name = "silent"
+
+    def __init__(self, types: tuple[str, ...], sources: tuple[Resource, ...]) -> None:
+        self.condition_types, self.conditions_from = types, sources
+
+
 SECRETS = Resource("", "v1", "secrets", "Secret")
+GIVES_NONE = "it declares conditions and has no method `conditions` that gives any"
 
 
 @pytest.mark.parametrize(
     ("plugin", "problem"),
     [
         (Undeclared(), "it gives conditions and declares none in condition_types"),
+        (Silent(("GangScheduled",), ()), GIVES_NONE),
+        (Silent((), (POD_GROUPS,)), GIVES_NONE),
         (
             declaring(conditions_from=()),
             "it gives conditions and says in conditions_from of no kind of object",

@@ -32,6 +32,7 @@ from tests.support.trainjobs import (
     manifest,
     named,
     not_built,
+    not_created,
     play,
     runtime,
 )
@@ -195,6 +196,29 @@ def test_a_stream_that_ends_before_what_was_appended_holds_the_job() -> None:
 SET_BACK = LedgerSetBack(
     id=observation_id(STREAM, "set back"), at=after(400), known_version=40, found_version=9
 )
+
+
+def test_what_was_refused_before_a_job_was_held_does_not_wait_after_it() -> None:
+    refused = play((manifest(), runtime(), not_created(1)))
+    assert refused.state.refused
+    assert play((manifest(), runtime(), not_created(1), SET_BACK)).state.refused == ()
+
+
+def test_what_a_held_job_shows_is_news_once_if_it_is_ahead_or_of_others() -> None:
+    created = Condition(type="Created", is_true=True, reason="R", message="", since=after(1))
+    suspended = replace(created, type="Suspended", since=after(300))
+    held = (manifest(), runtime(), applied(1), SET_BACK)
+    ahead = replace(
+        manifest(410, status=SeenTrainStatus(conditions=(created, suspended))), written_here=True
+    )
+    told = play((*held, ahead))
+    assert "OthersTrainStatusObserved" in told.said
+    assert (
+        "OthersTrainStatusObserved" not in play((*held, ahead, replace(ahead, at=after(411)))).said
+    )
+    theirs = manifest(410, status=SeenTrainStatus(conditions=(replace(created, message="theirs"),)))
+    assert "OthersTrainStatusObserved" in play((*held, theirs)).said
+    assert "OthersTrainStatusObserved" not in play((*held, replace(theirs, written_here=True))).said
 
 
 def test_a_status_from_before_what_the_log_knows_suspends_nothing_that_is_held() -> None:

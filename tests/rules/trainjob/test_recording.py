@@ -58,6 +58,7 @@ def shown(at: float, *conditions: Condition) -> TrainJobSeen:
 
 
 NEW = manifest(recorded=WHY)
+BEGAN = condition("Created", 1)
 BEGUN: tuple[Step, ...] = (NEW, jobset(5))
 RUNNING: tuple[Step, ...] = (*BEGUN, jobset(10, counts(active=1, ready=1)))
 SUSPENDED: tuple[Step, ...] = (*RUNNING, shown(20, condition("Suspended", 20)))
@@ -192,6 +193,24 @@ def names_of(events: Sequence[object]) -> list[str]:
             Phase.FAILED,
         ),
         (
+            "a suspension and its end of which only the end is shown are told both",
+            (*SUSPENDED, shown(30, condition("Suspended", 30, holds=False))),
+            shown(60, condition("Suspended", 50, holds=False)),
+            [
+                others(condition("Suspended", 50, holds=False)),
+                TrainJobSuspended(at=after(50), inferred=True),
+                TrainJobResumed(at=after(50), inferred=True),
+            ],
+            Phase.RUNNING,
+        ),
+        (
+            "why a JobSet goes after its job was complete is not known",
+            (*RUNNING, shown(60, condition("Complete", 60))),
+            jobset_gone(61),
+            [told.vanished()],
+            Phase.COMPLETE,
+        ),
+        (
             "a JobSet that is gone tells nothing yet",
             RUNNING,
             jobset_gone(60),
@@ -259,6 +278,20 @@ def test_a_jobset_that_goes_after_the_deadline_was_deleted_for_it(
     (gone,) = said((*RUNNING, failed, jobset_gone(61)), monkeypatch).news
     assert isinstance(gone, JobSetVanished)
     assert (gone.asked, gone.inferred) == (True, "DeadlineExceeded")
+
+
+def test_what_was_shown_while_a_job_was_held_is_no_news_once_another_controls_it() -> None:
+    held = replace(manifest(status=SeenTrainStatus(conditions=(BEGAN,))), written_here=True)
+    assert play((held,)).state.recorded is not None
+    theirs = shown(5, BEGAN)
+    assert names_of(play((held, theirs)).news) == ["ControlReleased"]
+    assert play((held, theirs, replace(theirs, at=after(6)))).news == ()
+
+
+def test_a_status_that_others_emptied_is_told_and_one_that_was_lost_with_control_is_not() -> None:
+    assert names_of(play((NEW, shown(5, BEGAN), shown(6))).news) == ["OthersTrainStatusObserved"]
+    taken = play((NEW, shown(5, BEGAN), manifest(30)))
+    assert names_of(taken.news)[0] == "ControlTaken"
 
 
 def test_a_jobset_that_goes_with_its_job_was_deleted_for_that(
