@@ -15,7 +15,7 @@ PYTEST  := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 # the sources: without it each worker compiles everything, and so does each program that it starts.
 KEEPING_BYTECODE := env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX="$(CURDIR)/build/bytecode"
 
-.PHONY: help demo demo-ray screenshots failures test test-faults test-ray test-operators lives node test-node test-install test-pythons explore check failover format apiserver operators helm upstream sdk bench profile soak mutate lock install clean
+.PHONY: help demo demo-ray screenshots failures test test-faults test-ray test-operators lives train-lives node test-node test-install test-pythons explore check failover format apiserver operators helm upstream sdk bench profile soak mutate lock install clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -87,6 +87,9 @@ test-operators: apiserver operators ## Stories beside upstream's real operators;
 
 lives: apiserver ## Whole RayJobs under KubeRay's own controller and under ours, compared (ten minutes, needs Go); ARGS="--seed 1 --count 50" draws them
 	@$(BIN)/python -m tests.lives $(ARGS)
+
+train-lives: operators ## Whole TrainJobs under Trainer's own manager and under ours, compared (ten minutes, needs Go); ARGS="--seeds 20" draws more
+	@$(BIN)/python -m tests.operators.train_lives $(ARGS)
 
 node: apiserver ## A real Kubernetes node on this machine (Debian, root): containerd, kubelet, DNS, Ray's image; ARGS=--stop ends it
 	@$(BIN)/python -m tests.node $(ARGS)
