@@ -40,6 +40,7 @@ OTHERS: dict[str, Any] = {
     "report_user_labels": ["owner"],
     "log_format": "console",
     "log_level": "debug",
+    "one_core": False,
 }
 """A value of each setting that is no number, other than its default."""
 

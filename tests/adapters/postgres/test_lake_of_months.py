@@ -19,7 +19,7 @@ def test_months_that_left_the_log_are_in_the_files_and_answer_as_postgres_does(
     ledger_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parquet, "MONTHS", MONTHS)
-    report, lake = Report("parquet", full=False, events=4_000), tmp_path / "lake"
+    report, lake = Report("parquet", full=False, events=8_000), tmp_path / "lake"
     months = Months(ledger_url, report.events, MONTHS)
     try:
         months.prepare(processes=1)
