@@ -48,11 +48,11 @@ def opened(
     name: str, directory: Path, conditions: str = "upstream"
 ) -> AbstractContextManager[Side]:
     """Run one of the two: `trainer`, or `ours` with a setting of which conditions are shown."""
-    return trainers(directory) if name == "trainer" else ours(directory, conditions)
+    return _trainers(directory) if name == "trainer" else _ours(directory, conditions)
 
 
 @contextmanager
-def trainers(directory: Path) -> Iterator[Side]:
+def _trainers(directory: Path) -> Iterator[Side]:
     directory.mkdir(parents=True)
     with shared_server(directory / "apiserver", _programs()) as server:
         admin = server.api()
@@ -64,7 +64,7 @@ def trainers(directory: Path) -> Iterator[Side]:
 
 
 @contextmanager
-def ours(directory: Path, conditions: str = "upstream") -> Iterator[Side]:
+def _ours(directory: Path, conditions: str = "upstream") -> Iterator[Side]:
     directory.mkdir(parents=True)
     with (
         running_server() as postgres,
