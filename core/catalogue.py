@@ -11,7 +11,7 @@ from jobledger.core.errors import UnknownEventType
 from jobledger.core.jobs.history.shared_types import TYPES as SHARED_TYPES
 from jobledger.core.kinds import KINDS
 from jobledger.core.kinds import JobEvent as JobEvent  # noqa: PLC0414 asked for here as well
-from jobledger.core.log.codec import decode, learn
+from jobledger.core.log.codec import decode, learn, read
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.upcasting import upcast
 
@@ -44,5 +44,7 @@ def read_event(record: EventRecord) -> JobEvent:
     cls = TYPES.get(record.type)
     if cls is None or record.schema_version > SCHEMA_VERSION:
         raise UnknownEventType(record.type, record.schema_version)
+    if record.schema_version == SCHEMA_VERSION:
+        return read(cls, record.payload, record.occurred_at)
     data = upcast(record.type, record.schema_version, record.data)
     return decode(cls, data, record.occurred_at)

@@ -18,7 +18,7 @@ from typing import NoReturn
 import msgspec
 
 from jobledger.core.log.envelope import EventRecord
-from jobledger.core.values.documents import Json
+from jobledger.core.values.documents import Json, read_json
 from jobledger.core.values.instants import EPOCH
 
 GENESIS = bytes(32)
@@ -66,6 +66,23 @@ def data_sha(data: Json) -> bytes:
     return hashlib.sha256(canonical(data)).digest()
 
 
+def is_hash_of(digest: bytes, payload: bytes) -> bool:
+    """Return whether `digest` is that of a payload, given as its canonical text or as any other.
+
+    Raises `ValueError` or `RecursionError` for a text that holds no document.
+    """
+    if hashlib.sha256(payload).digest() == digest:
+        return True
+    document = read_json(payload)
+    try:
+        written = sorted_encoder.encode(
+            document
+        )  # mostly the canonical text, at a third of its cost
+    except OverflowError:
+        written = b""
+    return hashlib.sha256(written).digest() == digest or data_sha(document) == digest
+
+
 def link(previous: bytes, record: EventRecord) -> bytes:
     """Return the link that belongs to `record` after `previous`.
 
@@ -103,7 +120,7 @@ def first_fault(previous: bytes, records: Iterable[EventRecord]) -> tuple[EventR
     for record in records:
         if version is not None and record.version != version + 1:
             return record, f"version {record.version} follows version {version}"
-        if data_sha(record.data) != record.data_sha:
+        if not is_hash_of(record.data_sha, record.payload):
             return record, "the payload does not have the recorded hash"
         expected = link(previous, record)
         if expected != record.chain:

@@ -3,9 +3,8 @@
 from uuid import UUID
 
 from msgspec import Struct
-from msgspec.structs import astuple
 
-from jobledger.core.values.documents import Manifest
+from jobledger.core.values.documents import Manifest, read_object
 from jobledger.core.values.ids import EventId, StreamId
 from jobledger.core.values.instants import Instant
 
@@ -32,22 +31,17 @@ class EventRecord(Struct, frozen=True, kw_only=True):
     """The observation it was decided on."""
     correlation_id: UUID
     """The effect or decision it belongs to; the stream where there is none."""
-    data: Manifest
-    """The payload; redacted, JSON."""
+    payload: bytes
+    """What the event holds, redacted, as JSON; canonical, but where Postgres kept it as `jsonb`."""
     data_sha: bytes
     """SHA-256 of the canonical payload."""
     chain: bytes
     """SHA-256 over the previous link of the stream, this envelope and `data_sha`."""
-    payload: bytes = b""
-    """The canonical payload, where it is at hand: it is costly to compute twice."""
 
-    def __eq__(self, other: object) -> bool:
-        """Return whether both are the same event, whether its payload is at hand or not."""
-        if not isinstance(other, EventRecord):
-            return NotImplemented
-        return astuple(self)[:-1] == astuple(other)[:-1]
-
-    __hash__ = None  # type: ignore[assignment]  # it holds a document
+    @property
+    def data(self) -> Manifest:
+        """The payload, read anew each time. Raises `ValueError` if it is no JSON object."""
+        return read_object(self.payload)
 
 
 class StoredEvent(Struct, frozen=True, kw_only=True):

@@ -71,10 +71,9 @@ def record(
             epoch=writer.epoch,
             causation_id=cause,
             correlation_id=_correlation(tail.stream_id, named.event),
-            data=data,
+            payload=payload,
             data_sha=sha256(payload).digest(),
             chain=b"",
-            payload=payload,
         )
         chain = link(chain, made)
         force_setattr(made, "chain", chain)  # nobody has seen it yet; a copy costs as much

@@ -1,7 +1,10 @@
 """JSON documents as the core reads them: read-only, recursive, typed without `Any`."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import msgspec
 
 if TYPE_CHECKING:
     Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -21,6 +24,25 @@ LIST_TYPES: Final = (list, Sequence)
 
 LABEL_CHARACTERS_MAX = 253 + 1 + 63 + 1 + 63
 """Of a label as `name=value`: prefix, `/`, name, `=`, value. Source: Kubernetes' labels."""
+
+
+def read_json(written: str | bytes) -> Json:
+    """Return the document that a text holds, also with numbers that msgspec does not take.
+
+    Raises `ValueError` if it holds none.
+    """
+    try:
+        found: Json = msgspec.json.decode(written)
+    except msgspec.DecodeError:  # floats that are infinite, endless whole numbers
+        found = json.loads(written)
+    return found
+
+
+def read_object(written: str | bytes) -> Manifest:
+    """Return the JSON object that a text holds; raise `ValueError` if it holds none."""
+    if isinstance(found := read_json(written), dict):
+        return found
+    raise ValueError("the text is no JSON object")
 
 
 def child(document: Json, *path: str) -> Manifest:

@@ -127,7 +127,7 @@ def a_trainjob_whose_jobset_somebody_deletes(at: Trainings) -> None:
     at.site.wait_for_true(
         "the log of its Pod is kept",
         "SELECT count(*) > 0 FROM event WHERE type = 'EvidenceCaptured' "
-        "AND jsonb_array_length(coalesce(data->'logs', '[]')) > 0",
+        "AND json_array_length(coalesce(data->'logs', '[]')) > 0",
     )
     assert any("step 7: loss is 0.31" in log for log in kept_logs(at, "bereft"))
 

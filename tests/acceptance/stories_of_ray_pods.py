@@ -100,7 +100,7 @@ def submitters_that_fail(at: Trainings) -> None:
     at.site.wait_for_true(
         "the logs of both are kept",
         "SELECT count(DISTINCT stream_id) = 2 FROM event WHERE type = 'EvidenceCaptured' "
-        "AND jsonb_array_length(coalesce(data->'logs', '[]')) > 0",
+        "AND json_array_length(coalesce(data->'logs', '[]')) > 0",
     )
     for name in ("again", "once"):
         told = explained(at, name)

@@ -15,6 +15,7 @@ from tests.support.records import (
     a_stream,
     an_attempt_row,
     an_effect_row,
+    with_data,
 )
 
 APPENDED, DUPLICATE = AppendOutcome.APPENDED, AppendOutcome.DUPLICATE
@@ -182,7 +183,7 @@ class EventStoreContract:
     ) -> None:
         good = StreamWriter(a_stream("good")).next()
         part = StreamWriter(a_stream("bad")).next(None, None)
-        forged = replace(part.events[1], data={"phase": "Complete"})
+        forged = with_data(part.events[1], {"phase": "Complete"})
         bad = replace(part, events=(part.events[0], forged))
         with pytest.raises(BrokenChain, match=f"{a_stream('bad')} version 2: the payload"):
             ledger.store.append([good, bad])

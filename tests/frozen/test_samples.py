@@ -46,7 +46,7 @@ def read(path: Path, case: str) -> tuple[JobEvent, dict[str, Any]]:
         epoch=1,
         causation_id=NOBODY,
         correlation_id=NOBODY,
-        data=kept["data"],
+        payload=canonical(kept["data"]),
         data_sha=data_sha(kept["data"]),
         chain=GENESIS,
     )

@@ -25,7 +25,7 @@ WITH said AS NOT MATERIALIZED (
     CROSS JOIN LATERAL (
       SELECT d.data -> 'document' AS document FROM event d
        WHERE d.stream_id = f.stream_id AND d.type IN ('ManifestReceived', 'TrainJobReceived')
-         AND d.data ? 'document'
+         AND (d.data -> 'document') IS NOT NULL
        ORDER BY d.version DESC LIMIT 1) m
    WHERE f.version = 1
 ), try AS (
@@ -48,7 +48,7 @@ WITH said AS NOT MATERIALIZED (
          (SELECT min(s.at) FROM said s WHERE s.stream_id = t.stream_id AND CASE
             WHEN j.trains THEN s.type = 'JobSetObserved' AND s.version > t.version
               AND s.version < coalesce(t.next_version, 2147483647)
-              AND jsonb_path_exists(s.data, '$.jobs[*] ? (@.active > 0 || @.ready > 0)')
+              AND jsonb_path_exists(s.data::jsonb, '$.jobs[*] ? (@.active > 0 || @.ready > 0)')
             ELSE s.type = 'AttemptReachedRunning' AND s.attempt = t.attempt END) AS ran_at,
          (SELECT min(s.at) FROM said s WHERE s.stream_id = t.stream_id AND s.version > t.version
               AND s.version < coalesce(t.next_version, 2147483647)

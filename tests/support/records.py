@@ -8,7 +8,7 @@ from uuid import uuid5
 from msgspec.structs import replace
 
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges
-from jobledger.core.log.chain import GENESIS, data_sha, link
+from jobledger.core.log.chain import GENESIS, canonical, data_sha, link
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.ports.event_store import StreamAppend
 from jobledger.core.values.documents import Manifest
@@ -75,11 +75,16 @@ def an_event(
         epoch=epoch,
         causation_id=seen,
         correlation_id=uuid5(NAMESPACE, f"{stream} 1"),
-        data=payload,
+        payload=canonical(payload),
         data_sha=data_sha(payload),
         chain=b"",
     )
     return replace(record, chain=link(previous, record))
+
+
+def with_data(record: EventRecord, data: Manifest) -> EventRecord:
+    """Return a record with another payload, and with the hash and the link of its own."""
+    return replace(record, payload=canonical(data))
 
 
 def a_job_row(stream: StreamId, version: int = 1, *, is_open: bool = True) -> JobRow:

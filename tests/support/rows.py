@@ -4,7 +4,6 @@ A *story* is what had happened before: observations, played through the decider,
 as they are. Where a step needs the id of an effect or a decision it is a function of the state.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,7 +20,7 @@ from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent, read_event
 from jobledger.core.decider import Decided, Decider, folded
 from jobledger.core.jobs import events as shared
 from jobledger.core.kinds import JobState
-from jobledger.core.log.chain import GENESIS, canonical, first_fault
+from jobledger.core.log.chain import GENESIS, first_fault
 from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
 from jobledger.core.projections.view import View, advance
 from jobledger.core.rayjob.events.lifecycle import (
@@ -271,7 +270,7 @@ def through_the_log(history: Sequence[Event]) -> list[Event]:
     writer = Writer(actor="jobledger-0", epoch=1, now=NOON)
     records, _ = record(tail, writer, observation_id(STREAM, "a row"), named)
     assert first_fault(GENESIS, records) is None
-    read = [read_event(replace(item, data=json.loads(canonical(item.data)))) for item in records]
+    read = [read_event(item) for item in records]
     return cast("list[Event]", read)
 
 

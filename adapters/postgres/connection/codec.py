@@ -4,7 +4,6 @@ Events go as one array per column in Postgres' binary form, made here: that is s
 than the driver's own arrays of Python objects, for both sides. Rows of projections go as JSON.
 """
 
-import json
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -16,11 +15,10 @@ import psycopg
 from psycopg.pq import Format
 from psycopg.types.json import set_json_loads
 
-from jobledger.core.errors import BrokenChain
 from jobledger.core.jobs.rows import RowChanges
-from jobledger.core.log.chain import canonical
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.ports.event_store import StreamAppend
+from jobledger.core.values.documents import read_json
 from jobledger.core.values.ids import shard_of
 
 _POSTGRES_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
@@ -41,22 +39,14 @@ class Argument(NamedTuple):
 
 
 def register(connection: psycopg.Connection[Any]) -> None:
-    """Teach a connection to read JSON quickly."""
+    """Teach a connection to read JSON at a fraction of what the driver's own way costs."""
     set_json_loads(read_json, connection)
-
-
-def read_json(stored: str | bytes) -> Any:  # noqa: ANN401  # any JSON
-    """Return a document, at a fraction of what the driver's own way of reading costs."""
-    try:
-        return msgspec.json.decode(stored)
-    except msgspec.DecodeError:  # jsonb holds numbers that are out of its range
-        return json.loads(stored)
 
 
 def append_arguments(batch: Sequence[StreamAppend]) -> tuple[Argument, ...]:
     """Return the arguments of `append_v1`, in its order.
 
-    Raises `BrokenChain` for a payload that is no JSON, `ValueError` for parts that are no parts.
+    Raises `ValueError` for parts that are no parts.
     """
     _require(len({part.stream_id for part in batch}) == len(batch), "a stream occurs twice")
     events: list[EventRecord] = []
@@ -86,7 +76,7 @@ def append_arguments(batch: Sequence[StreamAppend]) -> tuple[Argument, ...]:
         _texts(record.actor for record in events),
         _uuids(record.causation_id for record in events),
         _uuids(record.correlation_id for record in events),
-        _lengthy(_TEXT, [_payload(record) for record in events]),
+        _lengthy(_TEXT, [record.payload for record in events]),
         _lengthy(_BYTEA, [record.data_sha for record in events]),
         _lengthy(_BYTEA, [record.chain for record in events]),
         *(
@@ -109,18 +99,6 @@ def row_arguments(changes: Sequence[RowChanges]) -> tuple[str | None, ...]:
 def _require(holds: bool, otherwise: str) -> None:  # noqa: FBT001  # reads as an assertion
     if not holds:
         raise ValueError(f"this batch cannot be appended: {otherwise}")
-
-
-def _payload(record: EventRecord) -> bytes:
-    if record.payload:
-        return record.payload
-    try:
-        return canonical(record.data)
-    except ValueError as error:
-        raise BrokenChain(
-            f"stream {record.stream_id} version {record.version}",
-            f"the payload is no JSON: {error}",
-        ) from error
 
 
 def _rows(rows: Sequence[object]) -> str | None:

@@ -19,7 +19,7 @@ CONTENT_BYTES_MAX = 16 * 1024 * 1024
 
 _GONE = text("""
     SELECT DISTINCT log ->> 'digest_of_content'
-    FROM event, jsonb_array_elements(data -> 'logs') AS log
+    FROM event, json_array_elements(data -> 'logs') AS log
     WHERE type = 'EvidenceCaptured' AND NOT EXISTS (
         SELECT FROM evidence WHERE encode(digest, 'hex') = log ->> 'digest_of_content'
     )

@@ -1,8 +1,8 @@
 """Reads events out of the table `event`.
 
-A log is read by the hundred thousand, so the payload is asked for as text and decoded here, and
-rows are taken from the driver's cursor: a tenth less CPU than by way of SQLAlchemy's rows and the
-driver's `jsonb`.
+A log is read by the hundred thousand, so the payload is asked for as text, which is decoded by
+whoever needs it, and rows are taken from the driver's cursor: a tenth less CPU than by way of
+SQLAlchemy's rows.
 """
 
 from collections.abc import Collection, Sequence
@@ -22,7 +22,6 @@ from sqlalchemy import (
     select,
 )
 
-from jobledger.adapters.postgres.connection.codec import read_json
 from jobledger.adapters.postgres.schema.tables import event
 from jobledger.core.log.envelope import EventRecord, StoredEvent
 from jobledger.core.values.ids import StreamId
@@ -78,7 +77,7 @@ def stored_event(row: Sequence[Any]) -> StoredEvent:
             epoch=epoch,
             causation_id=cause,
             correlation_id=correlation,
-            data=read_json(data),
+            payload=data.encode(),
             data_sha=data_sha,
             chain=chain,
         ),

@@ -23,7 +23,7 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import INT8MULTIRANGE, JSONB
+from sqlalchemy.dialects.postgresql import INT8MULTIRANGE, JSON
 
 from jobledger.adapters.postgres.schema.columns import INSTANT, column
 from jobledger.adapters.postgres.schema.notification_tables import add_notification_tables
@@ -52,7 +52,7 @@ event = Table(
     column("epoch", BigInteger, "Epoch of the lease it was written under"),
     column("causation_id", Uuid, "Observation it was decided on"),
     column("correlation_id", Uuid, "Effect or decision it belongs to; else the stream"),
-    column("data", JSONB, "Payload, redacted"),
+    column("data", JSON, "Payload, redacted: its canonical text"),
     column("data_sha", LargeBinary, "SHA-256 of the canonical text of data"),
     column("chain", LargeBinary, "SHA-256 of the previous link, the envelope and data_sha"),
     PrimaryKeyConstraint("stream_id", "version", name="event_pkey"),

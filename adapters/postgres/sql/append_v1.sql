@@ -140,7 +140,8 @@ BEGIN
             part_epoch[e.part],
             e.causation_id,
             e.correlation_id,
-            e.data::jsonb,
+            -- json takes a NUL, of which SQL cannot read what holds it; jsonb refuses it.
+            CASE WHEN strpos(e.data, '\u0000') = 0 OR e.data::jsonb IS NOT NULL THEN e.data::json END,
             CASE
                 WHEN e.data_sha = sha256(convert_to(e.data, 'UTF8')) THEN e.data_sha
                 ELSE {schema}.refuse_event_v1(

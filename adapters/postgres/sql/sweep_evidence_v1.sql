@@ -20,7 +20,7 @@ BEGIN
         SELECT m FROM unnest(marked) AS m
         EXCEPT
         SELECT decode(named #>> '{}', 'hex')
-        FROM {schema}.event e, jsonb_path_query(e.data, '$.**.digest_of_content') AS named
+        FROM {schema}.event e, jsonb_path_query(e.data::jsonb, '$.**.digest_of_content') AS named
         WHERE e.type = 'EvidenceCaptured' AND named #>> '{}' ~ '^[0-9a-f]{64}$'
     );
     DELETE FROM {schema}.evidence t WHERE t.digest = ANY (unnamed);

@@ -12,11 +12,10 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-import msgspec
 import psycopg
 from psycopg import sql
 
-from jobledger.core.log.chain import GENESIS, data_sha
+from jobledger.core.log.chain import GENESIS, is_hash_of
 
 COLUMNS = sql.SQL("""
     position, stream_id, version, event_id, schema_version, occurred_at, recorded_at, epoch,
@@ -41,9 +40,6 @@ _HEADER = 19
 
 TELL_EVENTS = 10_000
 """Progress is told after so many events."""
-
-_encode = msgspec.json.Encoder(order="sorted").encode
-_decode = msgspec.json.Decoder().decode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,13 +153,10 @@ def _walk(copy: psycopg.Copy, counted: Counted, first: int) -> Iterator[Suspect]
 
 
 def _is_payload(data: bytes, digest: bytes) -> bool:
-    """Return whether a payload has its hash; what the quick encoder writes otherwise is redone."""
+    """Return whether a payload, in its canonical text or once kept as `jsonb`, has its hash."""
     try:
-        document = _decode(data)
-        if hashlib.sha256(_encode(document)).digest() == digest:
-            return True
-        return data_sha(document) == digest
-    except (msgspec.DecodeError, RecursionError):  # numbers out of its range, endless nesting
+        return is_hash_of(digest, data)
+    except (ValueError, RecursionError):  # endless nesting, or no JSON
         return False
 
 

@@ -26,7 +26,7 @@ from jobledger.adapters.postgres.schema.tables import event, log_head
 from jobledger.adapters.postgres.verifying.rows import Counted, Range, Suspect, split, suspects
 from jobledger.adapters.process.interpreter import collect_seldom
 from jobledger.core.forensics.foreign import NOT_ONE_OF_OURS, said
-from jobledger.core.log.chain import GENESIS, data_sha, link
+from jobledger.core.log.chain import GENESIS, is_hash_of, link
 from jobledger.core.values.ids import StreamId
 
 PROCESS_EVENTS = 100_000
@@ -339,7 +339,7 @@ def _judge(connection: Connection, suspect: Suspect) -> Iterator[Fault]:
     try:
         (record,) = (stored.record for stored in stored_events(connection, itself))
         is_linked = not follows or link(last_chain, record) == record.chain
-        is_payload = data_sha(record.data) == record.data_sha
+        is_payload = is_hash_of(record.data_sha, record.payload)
     except (psycopg.DataError, *NOT_ONE_OF_OURS) as error:
         what = str(error) if isinstance(error, psycopg.DataError) else said(error)
         yield _fault(FaultKind.UNREADABLE, suspect, f"a value is none that was written: {what}")

@@ -216,7 +216,7 @@ def _stored(told: Manifest, stream: StreamId) -> StoredEvent:
             epoch=whole(told, "epoch"),
             causation_id=UUID(text(told, "causation_id")),
             correlation_id=UUID(text(told, "correlation_id")),
-            data=child(told, "data"),
+            payload=canonical(child(told, "data")),
             data_sha=bytes.fromhex(text(told, "data_sha")),
             chain=bytes.fromhex(text(told, "chain")),
         ),

@@ -29,6 +29,9 @@ pytestmark = pytest.mark.postgres
 FIRST_RELEASED = "0107"
 """From here on a schema has been run by somebody; what it offers stays."""
 
+TYPE_CHANGED = {("0117", table, "data"): "json" for table in ("event", "event_default")}
+"""Read as text by every program, and written by `append_v1` alone."""
+
 FUNCTIONS = """
     SELECT p.proname || '(' || pg_get_function_arguments(p.oid) || ') -> '
         || pg_get_function_result(p.oid)
@@ -75,7 +78,8 @@ def test_whatever_a_released_schema_offers_every_later_one_offers_too(database_u
         assert before.functions <= after.functions, f"{revision} takes a function away"
         for column, (kind, _) in before.columns.items():
             assert column in after.columns, f"{revision} takes {column} away"
-            assert after.columns[column][0] == kind, f"{revision} changes {column}"
+            now = TYPE_CHANGED.get((revision, *column), kind)
+            assert after.columns[column][0] == now, f"{revision} changes {column}"
         for column in after.columns.keys() - before.columns.keys():
             if column[0] in before.tables:
                 assert after.columns[column][1], f"{revision} asks old programs for {column}"

@@ -72,7 +72,9 @@ EFFECT = (
 RETRIED = (
     f"UPDATE attempt SET retried = true, reason = 'DeadlineExceeded' WHERE stream_id = {OF_BUSY}"
 )
-ABOVE = "UPDATE event SET data = jsonb_set(data, '{failed}', '9') WHERE type = 'RetryGranted'"
+ABOVE = (
+    "UPDATE event SET data = jsonb_set(data::jsonb, '{failed}', '9') WHERE type = 'RetryGranted'"
+)
 LATEST_AHEAD = (
     "UPDATE event SET recorded_at = now() + interval '10 min' "
     "WHERE position = (SELECT max(position) FROM event)"

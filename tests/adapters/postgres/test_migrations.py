@@ -47,6 +47,7 @@ REVISIONS = (
     "0114",
     "0115",
     "0116",
+    "0117",
 )
 """All migrations, in their order."""
 

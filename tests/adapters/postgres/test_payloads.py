@@ -1,4 +1,4 @@
-"""Whatever a payload holds, it comes back from jsonb with the hash it was written with."""
+"""Whatever a payload holds, it comes back from Postgres with the hash it was written with."""
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings

@@ -119,7 +119,7 @@ def test_a_job_that_the_tables_cannot_hold_holds_up_no_other(
     with admin(reported_url) as connection:
         connection.execute("SET session_replication_role = replica")  # past the triggers
         connection.execute(
-            "UPDATE event SET data = jsonb_set(data, '{generation}', '9223372036854775808')"
+            "UPDATE event SET data = jsonb_set(data::jsonb, '{generation}', '9223372036854775808')"
             " WHERE type = 'AttemptStarted' AND stream_id = (SELECT min(stream_id::text)::uuid"
             " FROM event WHERE type = 'AttemptStarted')"
         )

@@ -1,10 +1,6 @@
 """Jobs, looked at afterwards: decided again, told, explained, counted in reports."""
 
-import json
-from collections.abc import Sequence
-
 import pytest
-from msgspec.structs import replace
 
 from jobledger.core.catalogue import read_event
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
@@ -15,7 +11,6 @@ from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.timeline import timeline
 from jobledger.core.jobs.rows import AttemptRow
 from jobledger.core.kinds import KINDS, kind_of, kind_of_type
-from jobledger.core.log.chain import canonical
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.projections.reporting.dimensions import dimension_of
 from jobledger.core.projections.reporting.facts import AttemptFact, FailureFact, JobFact
@@ -26,14 +21,11 @@ from jobledger.core.values.documents import Manifest
 from tests.support.batch_lives import BATCH_LIVES, recorded_job
 from tests.support.batchjobs import IDENTITY, after
 from tests.support.recorded import stored
-
-
-def through_json(records: Sequence[EventRecord]) -> list[EventRecord]:
-    return [replace(item, data=json.loads(canonical(item.data))) for item in records]
+from tests.support.records import with_data
 
 
 def records_of(life: str) -> list[EventRecord]:
-    return through_json(recorded_job(BATCH_LIVES[life]))
+    return recorded_job(BATCH_LIVES[life])
 
 
 def dossier(life: str) -> Dossier:
@@ -67,7 +59,7 @@ def test_every_life_is_decided_again_as_it_was(life: str) -> None:
 
 def test_a_changed_end_is_told_by_its_field() -> None:
     records = [
-        replace(item, data={**item.data, "reason": "Whim"})
+        with_data(item, {**item.data, "reason": "Whim"})
         if item.type == "BatchRetryRefused"
         else item
         for item in records_of("failed")

@@ -1,13 +1,8 @@
 """What is told of plugins' conditions: in the timeline, in the account, and what was refused."""
 
-import json
-
-from msgspec.structs import replace
-
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.timeline import in_words
-from jobledger.core.log.chain import canonical
 from jobledger.core.trainjob.events import PluginConditionsObserved
 from tests.support.recorded import stored
 from tests.support.train_lives import recorded_training
@@ -31,7 +26,7 @@ NOW = (
 def dossier(last: int = 1000) -> Dossier:
     """Return a life with conditions of plugins, up to a version of its stream."""
     records = [
-        replace(item, data=json.loads(canonical(item.data)))
+        item
         for item in recorded_training("training-with-plugin-conditions")
         if item.version <= last
     ]

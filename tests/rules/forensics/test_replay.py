@@ -1,7 +1,5 @@
 """Deciding the past again brings what is recorded; a change of the rules or of the record shows."""
 
-import json
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,22 +7,17 @@ from msgspec.structs import replace
 
 from jobledger.core.forensics.replay.replay import Divergence, replay, turns
 from jobledger.core.jobs.retries import retry
-from jobledger.core.log.chain import canonical
-from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.observed import KEY
 from tests.support import rayjob_stories as stories
 from tests.support.lives import LIVES
 from tests.support.rayjob_heads import head_pod
 from tests.support.recorded import recorded
-
-
-def through_json(records: Sequence[EventRecord]) -> list[EventRecord]:
-    return [replace(item, data=json.loads(canonical(item.data))) for item in records]
+from tests.support.records import with_data
 
 
 @pytest.mark.parametrize("life", LIVES)
 def test_every_life_is_decided_again_as_it_was(life: str) -> None:
-    records = through_json(recorded(LIVES[life]()))
+    records = recorded(LIVES[life]())
     replayed = replay(records)
     assert replayed.divergences == ()
     assert replayed.unknown == ()
@@ -43,7 +36,7 @@ def test_every_life_is_decided_again_as_it_was(life: str) -> None:
 )
 def test_what_a_look_at_the_head_told_is_decided_again(told: dict[str, Any]) -> None:
     look = replace(head_pod(31), **told)
-    records = through_json(recorded((*stories.working(), head_pod(12), look)))
+    records = recorded((*stories.working(), head_pod(12), look))
     replayed = replay(records)
     assert (replayed.divergences, replayed.unknown) == ((), ())
     assert replayed.events == len(records)
@@ -73,7 +66,7 @@ def test_a_changed_rule_is_told_with_the_place_where_it_shows(
 def test_a_changed_value_is_told_by_its_field() -> None:
     records = recorded((*stories.working(backoff_limit=1), *stories.failing()))
     changed = [
-        replace(item, data={**item.data, "failed": 7}) if item.type == "RetryGranted" else item
+        with_data(item, {**item.data, "failed": 7}) if item.type == "RetryGranted" else item
         for item in records
     ]
     first = replay(changed).divergences[0]
@@ -91,5 +84,5 @@ def test_a_turn_whose_first_event_carries_no_observation_is_not_decided() -> Non
     records = recorded(stories.working())
     first, *rest = records
     bare = {key: value for key, value in first.data.items() if key != KEY}
-    (found,) = replay([replace(first, data=bare), *rest]).unknown
+    (found,) = replay([with_data(first, bare), *rest]).unknown
     assert (found.version, found.recorded, found.decided) == (1, first.type, "")

@@ -1,10 +1,6 @@
 """TrainJobs, looked at afterwards: decided again, told, explained, shown as of an instant."""
 
-import json
-from collections.abc import Sequence
-
 import pytest
-from msgspec.structs import replace
 
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.replay.replay import replay
@@ -13,10 +9,9 @@ from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.moment import at_instant, at_version
 from jobledger.core.forensics.story.timeline import timeline
 from jobledger.core.jobs.rows import JobRow
-from jobledger.core.log.chain import canonical
-from jobledger.core.log.envelope import EventRecord
 from tests.support import train_lives
 from tests.support.recorded import stored
+from tests.support.records import with_data
 from tests.support.train_lives import LOG, LOG_DIGEST, TRAIN_LIVES, recorded_training
 from tests.support.trainjobs import (
     Step,
@@ -40,12 +35,8 @@ ENDED = {
 """Life that ended in failure -> its class."""
 
 
-def through_json(records: Sequence[EventRecord]) -> list[EventRecord]:
-    return [replace(item, data=json.loads(canonical(item.data))) for item in records]
-
-
 def dossier(name: str, latency_seconds: float = 0.02) -> Dossier:
-    records = through_json(recorded_training(name, latency_seconds))
+    records = recorded_training(name, latency_seconds)
     evidence = reader_of({LOG_DIGEST: LOG.encode()})
     return Dossier(events=stored(records), evidence=evidence, origin="a test")
 
@@ -56,7 +47,7 @@ def account(name: str) -> Account:
 
 @pytest.mark.parametrize("life", TRAIN_LIVES)
 def test_every_life_is_decided_again_as_it_was(life: str) -> None:
-    records = through_json(recorded_training(life))
+    records = recorded_training(life)
     replayed = replay(records)
     assert (replayed.divergences, replayed.unknown) == ((), ())
     assert replayed.events == len(records)
@@ -70,9 +61,7 @@ def test_an_end_that_nothing_brought_is_told_by_replay() -> None:
 
 def test_a_changed_end_is_told_by_its_field() -> None:
     records = [
-        replace(item, data={**item.data, "reason": "Whim"})
-        if item.type == "TrainJobFailed"
-        else item
+        with_data(item, {**item.data, "reason": "Whim"}) if item.type == "TrainJobFailed" else item
         for item in recorded_training("training-failed")
     ]
     (found,) = replay(records).divergences

@@ -1,12 +1,17 @@
 """Records, their ids and their chain; upcasting."""
 
+import json
+
 import pytest
 from msgspec.structs import replace
 
+from jobledger.core.catalogue import read_event
+from jobledger.core.errors import BrokenChain
 from jobledger.core.jobs.events import DecisionScheduled, EffectSucceeded
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.log.chain import GENESIS, canonical, data_sha, first_fault, link
+from jobledger.core.log.chain import GENESIS, canonical, data_sha, first_fault, is_hash_of, link
+from jobledger.core.log.codec import decode, read
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
 from jobledger.core.log.upcasting import upcast
@@ -14,7 +19,7 @@ from jobledger.core.rayjob.events.lifecycle import JobDeleted
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import decision_id_of, effect_id_of, event_id, observation_id
 from tests.support.rayjob_builders import after
-from tests.support.records import NOON, a_stream
+from tests.support.records import NOON, a_stream, with_data
 
 STREAM = a_stream()
 SEEN = observation_id(STREAM, "manifest", "7")
@@ -109,9 +114,40 @@ def test_whatever_is_changed_in_an_envelope_changes_its_link(what: str) -> None:
     assert link(GENESIS, changed) != link(GENESIS, first)
 
 
+@pytest.mark.parametrize(
+    "data",
+    [{"b": [1, {"z": 1, "a": "é"}], "a": None}, {"small": 1e-7}, {"big": 10**30}, {"at": "x"}, {}],
+    ids=str,
+)
+def test_a_payload_has_its_hash_in_whatever_form_it_is_kept(data: Manifest) -> None:
+    written, other = canonical(data), canonical({**data, "more": 1})
+    for form in (written, json.dumps(data).encode(), json.dumps(data, indent=1).encode()):
+        assert is_hash_of(data_sha(data), form)
+        assert not is_hash_of(data_sha({**data, "more": 1}), form)
+    assert not is_hash_of(data_sha(data), other)
+
+
+def test_an_event_is_read_from_its_payload_as_from_a_document() -> None:
+    for record in recorded()[0]:
+        at, data = record.occurred_at, record.data
+        there = read(type(read_event(record)), record.payload, at)
+        assert there == decode(type(there), data, at) == read_event(record)
+        doubled = canonical({**data, "at": "1999-01-01T00:00:00Z", "unknown": [1e300]})
+        assert read(type(there), doubled, at) == there, "the envelope says when"
+
+
+@pytest.mark.parametrize(
+    "payload", [b"{}", b'{"attempt":"one"}', b'{"attempt":1e999}', b"[]", b"{"]
+)
+def test_a_payload_that_is_not_of_its_type_is_refused(payload: bytes) -> None:
+    first = replace(recorded()[0][0], payload=payload)
+    with pytest.raises((BrokenChain, ValueError)):
+        read_event(first)
+
+
 def test_a_changed_payload_is_found() -> None:
     (first, second), _ = recorded()
-    forged = replace(first, data={**first.data, "attempt": 2})
+    forged = with_data(first, {**first.data, "attempt": 2})
     fault = first_fault(GENESIS, (forged, second))
     assert fault == (forged, "the payload does not have the recorded hash")
 
@@ -119,7 +155,7 @@ def test_a_changed_payload_is_found() -> None:
 def test_a_forged_record_breaks_the_chain_even_with_a_matching_hash() -> None:
     (first, second), _ = recorded()
     data: Manifest = {**first.data, "attempt": 2}
-    forged = replace(first, data=data, data_sha=data_sha(data))
+    forged = replace(with_data(first, data), data_sha=data_sha(data))
     assert first_fault(GENESIS, (forged, second)) == (
         forged,
         "the link does not continue the chain",

@@ -1,6 +1,5 @@
 """A RayJob that another controller drives: what is recorded, inferred, and said to be unknown."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,6 @@ from msgspec.structs import replace
 from jobledger.core.forensics.replay.replay import replay
 from jobledger.core.jobs.events import ControlReleased, ControlTaken
 from jobledger.core.kinds import kind_of, status
-from jobledger.core.log.chain import canonical
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import (
     AttemptFailed,
@@ -72,7 +70,7 @@ def said(story: Sequence[Step]) -> Played:
     """Play a story; hold it against the laws, and decide it again from its record."""
     played = play(RAYJOB, story)
     check_laws(RAYJOB, played.history, 0)
-    records = [replace(one, data=json.loads(canonical(one.data))) for one in recorded(story)]
+    records = recorded(story)
     replayed = replay(records)
     assert (replayed.divergences, replayed.unknown) == ((), ())
     assert played.state.effects == (), "nothing is asked for"
