@@ -74,10 +74,8 @@ def is_hash_of(digest: bytes, payload: bytes) -> bool:
     if hashlib.sha256(payload).digest() == digest:
         return True
     document = read_json(payload)
-    try:
-        written = sorted_encoder.encode(
-            document
-        )  # mostly the canonical text, at a third of its cost
+    try:  # mostly this is the canonical text, at a third of its cost
+        written = sorted_encoder.encode(document)
     except OverflowError:
         written = b""
     return hashlib.sha256(written).digest() == digest or data_sha(document) == digest

@@ -44,14 +44,18 @@ def encode(event: Struct) -> Manifest:
 def read(cls: type[Event], payload: bytes, at: Instant) -> Event:
     """Return the event of a payload in the newest version, without a document between.
 
-    Raises as `decode` does, and `ValueError` for a payload that is no JSON object.
+    Raises as `decode` does.
     """
     comma = b"" if payload == b"{}" else b","
     whole = b'%b%b"%b":"%b"}' % (payload[:-1], comma, _AT, at.isoformat().encode())
     try:
         return cast("Event", _DECODERS[cls].decode(whole))
     except MsgspecError:  # numbers that are out of its range, or no such event
-        return decode(cls, read_object(payload), at)
+        try:
+            data = read_object(payload)
+        except ValueError as error:
+            raise BrokenChain("an event", f"{error}; run `jobledger verify`") from error
+        return decode(cls, data, at)
 
 
 def decode(cls: type[Event], data: Manifest, at: Instant) -> Event:

@@ -128,20 +128,18 @@ def test_a_payload_has_its_hash_in_whatever_form_it_is_kept(data: Manifest) -> N
 
 
 def test_an_event_is_read_from_its_payload_as_from_a_document() -> None:
-    for record in recorded()[0]:
-        at, data = record.occurred_at, record.data
-        there = read(type(read_event(record)), record.payload, at)
-        assert there == decode(type(there), data, at) == read_event(record)
+    for one in recorded()[0]:
+        at, data = one.occurred_at, one.data
+        there = read(type(read_event(one)), one.payload, at)
+        assert there == decode(type(there), data, at) == read_event(one)
         doubled = canonical({**data, "at": "1999-01-01T00:00:00Z", "unknown": [1e300]})
         assert read(type(there), doubled, at) == there, "the envelope says when"
 
 
-@pytest.mark.parametrize(
-    "payload", [b"{}", b'{"attempt":"one"}', b'{"attempt":1e999}', b"[]", b"{"]
-)
+@pytest.mark.parametrize("payload", [b"{}", b'{"attempt":"one"}', b'{"attempt":1e999}', b"[]", b""])
 def test_a_payload_that_is_not_of_its_type_is_refused(payload: bytes) -> None:
     first = replace(recorded()[0][0], payload=payload)
-    with pytest.raises((BrokenChain, ValueError)):
+    with pytest.raises(BrokenChain):
         read_event(first)
 
 
