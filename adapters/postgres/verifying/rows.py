@@ -6,7 +6,7 @@ are the bytes that the chain covers. Only what is not right here is looked at mo
 
 import hashlib
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -14,6 +14,7 @@ from uuid import UUID
 
 import psycopg
 from psycopg import sql
+from psycopg.errors import error_from_result
 
 from jobledger.core.log.chain import GENESIS, is_hash_of
 
@@ -22,9 +23,21 @@ COLUMNS = sql.SQL("""
     causation_id, correlation_id, data_sha, chain, type, actor, data::text
 """)
 
-_FIXED = struct.Struct(">h i8s i16s i4s i16s i2s iq iq i8s i16s i16s i32s i32s".replace(" ", ""))
-_LENGTHS = (8, 16, 4, 16, 2, 8, 8, 8, 16, 16, 32, 32)
-_FIELDS = 15
+_WIDTHS = (15, 8, 16, 4, 16, 2, 8, 8, 8, 16, 16, 32, 32)
+"""How many fields a row has, and how many bytes each but the last three."""
+
+_widths = struct.Struct(">h i8x i16x i4x i16x i2x i8x i8x i8x i16x i16x i32x i32x".replace(" ", ""))
+_fixed = struct.Struct(
+    ">2x 4xq 4x16s 4xi 4x16s 4x2s 4xq 4xq 4x8s 4x16s 4x16s 4x32s 4x32s i".replace(" ", "")
+)
+"""The fields of a fixed width, each behind its length, and the length of the type."""
+
+_VERSION = slice(38, 42)
+"""Where the version stands, which is needed as a number and as bytes."""
+
+_TYPE = _fixed.size - 4
+"""Where the length of the type stands, before the type."""
+
 _TRAILER = 2
 """Bytes of the last block of a COPY."""
 
@@ -32,7 +45,6 @@ _TO_1970 = 946_684_800_000_000
 """Microseconds from 1970 to 2000, where Postgres begins to count."""
 
 _NUMBER = struct.Struct(">i").unpack_from
-_PLACE = struct.Struct(">q").unpack_from
 _TIMES = struct.Struct(">QQ").pack
 _64_BITS = (1 << 64) - 1
 _HEADER = 19
@@ -93,61 +105,68 @@ def suspects(
         last=sql.Literal(wanted.last),
     )
     with connection.cursor() as cursor, cursor.copy(query) as copy:
-        yield from _walk(copy, counted, wanted.first)
+        yield from _walk(_copied(connection, copy), counted, wanted.first)
 
 
-def _walk(copy: psycopg.Copy, counted: Counted, first: int) -> Iterator[Suspect]:
+def _copied(connection: psycopg.Connection[Any], copy: psycopg.Copy) -> Iterator[bytes]:
+    """Yield the rows of a COPY; those that have arrived without psycopg's way of waiting for each.
+
+    Waiting, the end and most errors are psycopg's.
+    """
+    arrived, before = connection.pgconn.get_copy_data, _HEADER
+    for block in copy:
+        size = len(block) - before
+        while size > _TRAILER:
+            yield bytes(block)[before:]
+            before = 0
+            size, block = arrived(1)  # noqa: PLW2901 the next one
+        if size < 0 and (ended := connection.pgconn.get_result()) is not None:
+            raise error_from_result(ended)
+
+
+def _walk(rows: Iterable[bytes], counted: Counted, first: int) -> Iterator[Suspect]:
     stream, version, position, previous = b"", 0, 0, GENESIS
     partial = first > 1
     sha256 = hashlib.sha256
-    unpack, times = _FIXED.unpack_from, _TIMES
-    number_of, place_of = _NUMBER, _PLACE
-    is_first = True
-    for block in copy:
-        row = bytes(block)
-        if is_first:
-            row, is_first = row[_HEADER:], False
-        if len(row) <= _TRAILER:
-            continue
+    widths, fixed, number_at, times = _widths.unpack_from, _fixed.unpack_from, _NUMBER, _TIMES
+    for row in rows:
         counted.events += 1
         if not counted.events % TELL_EVENTS:
             counted.told(counted.events)
-        found = unpack(row.ljust(_FIXED.size))  # shorter only if hashes are too short
-        here, number, place = found[4], number_of(found[6])[0], place_of(found[2])[0]
+        whole = row.ljust(_fixed.size)  # shorter only if hashes are too short
+        place, here, number, event_id, schema, occurred, recorded, *rest, length = fixed(whole)
         if here != stream:
             counted.streams += 1
             stream, version, position, previous = here, 0, 0, GENESIS
             if partial and number > 1:  # where it continues is looked up by whoever asks
                 version, previous = number - 1, b""
-        if found[1::2][: len(_LENGTHS)] != _LENGTHS or found[0] != _FIELDS:
+        if widths(whole) != _WIDTHS:
             yield Suspect(UUID(bytes=here), number, place)
             version, position, previous = number, place, b""
             continue
-        at = _FIXED.size
-        type_end = at + 4 + number_of(row, at)[0]
-        actor_end = type_end + 4 + number_of(row, type_end)[0]
-        data = row[actor_end + 4 :]
-        chain = found[24]
+        epoch, cause, correlation, data_sha, chain = rest
+        type_end = _fixed.size + length
+        actor_end = type_end + 4 + number_at(row, type_end)[0]
         right = number == version + 1 and place > position
         if right and previous:
             envelope = b"".join(
                 (
                     previous,
                     here,
-                    found[6],
-                    found[8],
-                    row[at:type_end],
-                    found[10],
-                    times((found[12] + _TO_1970) & _64_BITS, (found[14] + _TO_1970) & _64_BITS),
+                    row[_VERSION],
+                    event_id,
+                    row[_TYPE:type_end],
+                    schema,
+                    times((occurred + _TO_1970) & _64_BITS, (recorded + _TO_1970) & _64_BITS),
                     row[type_end:actor_end],
-                    found[16],
-                    found[18],
-                    found[20],
-                    found[22],
+                    epoch,
+                    cause,
+                    correlation,
+                    data_sha,
                 )
             )
             right = sha256(envelope).digest() == chain
-        if not right or not previous or not _is_payload(data, found[22]):
+        if not right or not previous or not _is_payload(row[actor_end + 4 :], data_sha):
             yield Suspect(UUID(bytes=here), number, place)
         version, position, previous = number, place, chain
 
