@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 from uuid import UUID
 
 from msgspec import NODEFAULT, MsgspecError, Struct, ValidationError, convert
-from msgspec.json import Decoder
+from msgspec.json import Decoder, Encoder
 from msgspec.structs import FieldInfo, fields
 
 from jobledger.core.errors import BrokenChain
@@ -27,6 +27,7 @@ IN_ENVELOPE = "at"
 """The field that is stored in the envelope."""
 
 _AT = IN_ENVELOPE.encode()
+_write = Encoder().encode
 
 ABSENT = object()
 """The default of a field that has none."""
@@ -47,7 +48,7 @@ def read(cls: type[Event], payload: bytes, at: Instant) -> Event:
     Raises as `decode` does.
     """
     comma = b"" if payload == b"{}" else b","
-    whole = b'%b%b"%b":"%b"}' % (payload[:-1], comma, _AT, at.isoformat().encode())
+    whole = b'%b%b"%b":%b}' % (payload[:-1], comma, _AT, _write(at))
     try:
         return cast("Event", _DECODERS[cls].decode(whole))
     except MsgspecError:  # numbers that are out of its range, or no such event
