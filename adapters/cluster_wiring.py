@@ -5,7 +5,10 @@ from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.kube.watching.watches import KubernetesWatches
 from jobledger.adapters.settings import Settings
 
-WATCH_KINDS = 10
+WATCH_KINDS = 14
+OTHER_THREADS = 24
+"""Beside watches and workers: evidence, looks at Pods, polls that need a token, Kubernetes Events."""
+
 JUDGED_AT_ONCE = 50
 """Requests, by a server without a ledger: each may ask the API server."""
 
@@ -16,7 +19,7 @@ def cluster_connection(settings: Settings) -> ConnectionSettings:
     return ConnectionSettings(
         kubeconfig=settings.kubeconfig,
         context=settings.context,
-        connections=settings.workers + watches + 4,
+        connections=settings.workers + watches + OTHER_THREADS,
     )
 
 
