@@ -7,7 +7,7 @@ from jobledger.adapters.settings import Settings
 
 WATCH_KINDS = 14
 OTHER_THREADS = 24
-"""Beside watches and workers: evidence, looks at Pods, polls that need a token, Kubernetes Events."""
+"""Beside watches and workers: evidence, looks at Pods, polls, Kubernetes Events."""
 
 JUDGED_AT_ONCE = 50
 """Requests, by a server without a ledger: each may ask the API server."""
