@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
+import msgspec
 import psycopg
 from psycopg import sql
 from psycopg.errors import error_from_result
@@ -172,11 +173,25 @@ def _walk(rows: Iterable[bytes], counted: Counted, first: int) -> Iterator[Suspe
 
 
 def _is_payload(data: bytes, digest: bytes) -> bool:
-    """Return whether a payload, in its canonical text or once kept as `jsonb`, has its hash."""
+    """Return whether a payload has its hash, as it is or as `jsonb` kept it before schema 0117."""
+    if hashlib.sha256(data).digest() == digest:
+        return True
     try:
-        return is_hash_of(digest, data)
-    except (ValueError, RecursionError):  # endless nesting, or no JSON
+        return is_hash_of(digest, data) and _is_as_jsonb_wrote(data)
+    except (ValueError, RecursionError, msgspec.MsgspecError):  # endless nesting, or no JSON
         return False
+
+
+def _is_as_jsonb_wrote(data: bytes) -> bool:
+    """Return whether a text surely is one of `jsonb`: nothing stands twice, all spaces are its own.
+
+    Of some fractions it cannot tell.
+    """
+    again = msgspec.json.encode(msgspec.json.decode(data))
+    return (
+        msgspec.json.format(data, indent=0) == data
+        and msgspec.json.format(data, indent=-1) == again
+    )
 
 
 def split(streams: Sequence[UUID], parts: int) -> list[tuple[UUID, UUID]]:

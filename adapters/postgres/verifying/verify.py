@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from enum import StrEnum
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
 import psycopg
-from sqlalchemy import Connection, Engine, Row, Select, func, select, text
+from sqlalchemy import Connection, Engine, Row, Select, Text, cast, func, select, text
+from sqlalchemy.dialects.postgresql import JSONB
 
 from jobledger.adapters.postgres.connection.answer_limit import unhurried
 from jobledger.adapters.postgres.connection.engine import EngineOptions, open_engine
@@ -27,6 +29,7 @@ from jobledger.adapters.postgres.verifying.rows import Counted, Range, Suspect, 
 from jobledger.adapters.process.interpreter import collect_seldom
 from jobledger.core.forensics.foreign import NOT_ONE_OF_OURS, said
 from jobledger.core.log.chain import GENESIS, is_hash_of, link
+from jobledger.core.log.envelope import EventRecord
 from jobledger.core.values.ids import StreamId
 
 PROCESS_EVENTS = 100_000
@@ -339,19 +342,29 @@ def _judge(connection: Connection, suspect: Suspect) -> Iterator[Fault]:
     try:
         (record,) = (stored.record for stored in stored_events(connection, itself))
         is_linked = not follows or link(last_chain, record) == record.chain
-        is_payload = is_hash_of(record.data_sha, record.payload)
+        wrong = _wrong_with_payload(connection, itself, record)
     except (psycopg.DataError, *NOT_ONE_OF_OURS) as error:
         what = str(error) if isinstance(error, psycopg.DataError) else said(error)
         yield _fault(FaultKind.UNREADABLE, suspect, f"a value is none that was written: {what}")
-        is_linked = is_payload = True
+        is_linked, wrong = True, ""
     if not is_linked:
         yield _fault(FaultKind.LINK, suspect, "the link does not continue the chain")
-    if not is_payload:
-        what = "the payload does not have the recorded hash"
-        yield _fault(FaultKind.PAYLOAD, suspect, what)
+    if wrong:
+        yield _fault(FaultKind.PAYLOAD, suspect, wrong)
     if before and suspect.position <= before.position:
         what = f"its position is not after {before.position}, where its predecessor is"
         yield _fault(FaultKind.ORDER, suspect, what)
+
+
+def _wrong_with_payload(connection: Connection, itself: Select[Any], record: EventRecord) -> str:
+    """Return what is wrong with the payload of a row; empty if nothing is."""
+    if not is_hash_of(record.data_sha, record.payload):
+        return "the payload does not have the recorded hash"
+    kept = cast(event.c.data, Text)
+    is_as_jsonb = itself.with_only_columns(kept == cast(cast(event.c.data, JSONB), Text))
+    if sha256(record.payload).digest() == record.data_sha or connection.scalar(is_as_jsonb):
+        return ""
+    return "the payload says what was recorded, but not in the text that was written"
 
 
 def _fault(kind: FaultKind, suspect: Suspect, what: str) -> Fault:

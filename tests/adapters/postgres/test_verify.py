@@ -7,6 +7,7 @@ from sqlalchemy import Engine
 from jobledger.adapters.postgres.verifying import rows as verify_rows
 from jobledger.adapters.postgres.verifying import verify as verify_module
 from jobledger.adapters.postgres.verifying.verify import Extent, FaultKind, VerifyReport, verify
+from jobledger.core.values.documents import Manifest
 from tests.support.ledgers import postgres_ledger, tampering
 from tests.support.records import StreamWriter, a_stream
 
@@ -202,6 +203,41 @@ def test_every_column_is_among_those_changes(filled: Engine) -> None:
     with filled.connect() as connection:
         columns = connection.exec_driver_sql("SELECT * FROM event LIMIT 0").keys()
     assert changed == set(columns)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "data::text || ' '",
+        "replace(data::text, ':', ' :')",
+        "replace(data::text, '{', '{\"turn\": 9, ')",
+        "replace(data::jsonb::text, '{', '{ ')",
+    ],
+)
+def test_a_payload_that_says_the_same_in_another_text_is_found(
+    filled: Engine, ledger_url: str, form: str
+) -> None:
+    tamper(
+        ledger_url,
+        f"UPDATE event SET data = ({form})::json WHERE stream_id = %s AND version = 3",
+        ONE,
+    )
+    (fault,) = checked(filled).faults
+    assert (fault.kind, fault.stream_id, fault.version) == (FaultKind.PAYLOAD, ONE, 3)
+    assert fault.what == "the payload says what was recorded, but not in the text that was written"
+
+
+def test_payloads_that_were_kept_as_jsonb_are_whole(engine: Engine, ledger_url: str) -> None:
+    ledger, writer = postgres_ledger(engine), StreamWriter(ONE)
+    ledger.take_all_shards()
+    nested: Manifest = {"turn": 1, "a": [1, {"b": None}]}
+    numbers: Manifest = {"small": 1.5e-10, "big": 10**300}
+    for payload in (nested, numbers, {}):
+        part = writer.next(payload)
+        ledger.store.append([part])
+        writer.wrote(part)
+    tamper(ledger_url, "UPDATE event SET data = data::jsonb")
+    assert checked(engine).faults == ()
 
 
 def test_a_payload_changed_together_with_its_hash_breaks_the_chain(
