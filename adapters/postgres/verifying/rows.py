@@ -106,10 +106,10 @@ def suspects(
         last=sql.Literal(wanted.last),
     )
     with connection.cursor() as cursor, cursor.copy(query) as copy:
-        yield from _walk(_copied(connection, copy), counted, wanted.first)
+        yield from _walk(copied(connection, copy), counted, wanted.first)
 
 
-def _copied(connection: psycopg.Connection[Any], copy: psycopg.Copy) -> Iterator[bytes]:
+def copied(connection: psycopg.Connection[Any], copy: psycopg.Copy) -> Iterator[bytes]:
     """Yield the rows of a COPY; those that have arrived without psycopg's way of waiting for each.
 
     Waiting, the end and most errors are psycopg's.
@@ -121,8 +121,9 @@ def _copied(connection: psycopg.Connection[Any], copy: psycopg.Copy) -> Iterator
             yield bytes(block)[before:]
             before = 0
             size, block = arrived(1)  # noqa: PLW2901 the next one
-        if size < 0 and (ended := connection.pgconn.get_result()) is not None:
-            raise error_from_result(ended)
+        if size < 0:  # an error: after the last row comes the trailer
+            first, *_ = iter(connection.pgconn.get_result, None)
+            raise error_from_result(first)
 
 
 def _walk(rows: Iterable[bytes], counted: Counted, first: int) -> Iterator[Suspect]:

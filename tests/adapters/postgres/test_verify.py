@@ -1,7 +1,10 @@
 """Whatever somebody does to the log behind our back, `verify` finds it."""
 
+from contextlib import nullcontext
+
 import psycopg
 import pytest
+from psycopg.errors import DivisionByZero
 from sqlalchemy import Engine
 
 from jobledger.adapters.postgres.verifying import rows as verify_rows
@@ -9,6 +12,7 @@ from jobledger.adapters.postgres.verifying import verify as verify_module
 from jobledger.adapters.postgres.verifying.verify import Extent, FaultKind, VerifyReport, verify
 from jobledger.core.values.documents import Manifest
 from tests.support.ledgers import postgres_ledger, tampering
+from tests.support.postgres import plain_url
 from tests.support.records import StreamWriter, a_stream
 
 pytestmark = pytest.mark.postgres
@@ -59,6 +63,26 @@ def test_an_untouched_log_is_whole(filled: Engine) -> None:
 def test_an_empty_log_is_whole(engine: Engine) -> None:
     report = checked(engine)
     assert (report.events, report.streams, report.faults) == (0, 0, ())
+
+
+@pytest.mark.parametrize(
+    ("number", "rows"), [("i", 5_000), ("i / 0 ", 0), ("i / (3000 - i)", 2_999)]
+)
+def test_rows_come_whole_and_then_an_error_if_there_is_one(
+    ledger_url: str, number: str, rows: int
+) -> None:
+    query = f"COPY (SELECT {number}, repeat('x', 99) FROM generate_series(1, 5000) i) TO STDOUT"
+    found: list[bytes] = []
+    with psycopg.connect(plain_url(ledger_url), autocommit=True) as connection:
+        with (
+            pytest.raises(DivisionByZero) if rows < 5_000 else nullcontext(),
+            connection.cursor() as cursor,
+            cursor.copy(f"{query} (FORMAT BINARY)".encode()) as copy,
+        ):
+            found.extend(verify_rows.copied(connection, copy))
+        assert len(found) == rows
+        assert {len(row) for row in found} <= {2 + 4 + 4 + 4 + 99}
+        assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
 def test_a_log_of_many_chunks_is_walked_whole(
