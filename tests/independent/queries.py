@@ -137,7 +137,7 @@ SELECT j.namespace || '/' || j.name AS job,
              AS resource,
            {QUANTITY.format("k.value")} * CASE WHEN h.trains
              THEN (h.document #>> '{{spec,trainer,numNodes}}')::int ELSE 1 END AS amount
-      FROM jsonb_each_text(CASE WHEN h.trains
+      FROM json_each_text(CASE WHEN h.trains
         THEN h.document #> '{{spec,trainer,resourcesPerNode,limits}}'
         ELSE h.document #> '{{spec,rayClusterSpec,headGroupSpec,template,spec,containers,0,
                              resources,limits}}' END) AS k) r
