@@ -51,7 +51,7 @@ class FirstLooks:
     _since: dict[int, tuple[int, Instant]] = field(default_factory=dict)
     """Shard -> the epoch under which it is held, and since when."""
     _fresh: set[tuple[int, str]] = field(default_factory=set)
-    """Shards and kinds whose first list was still to come then: nothing is older than that."""
+    """Shards and kinds of job whose list was still to come then: nothing is older than that."""
     _seconds_left: float = LOOKING_SECONDS_MAX
     """How long everything else may still wait."""
     _looked: dict[StreamId, Instant] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class FirstLooks:
             if self._since.get(shard, (0, now))[0] != epoch:
                 self._since[shard] = epoch, now
                 self._fresh = {item for item in self._fresh if item[0] != shard}
-                self._fresh |= {(shard, kind) for kind in self.synced.missing()}
+                self._fresh |= {(shard, kind) for kind in self.synced.unlisted()}
         for stream in [stream for stream, at in self._looked.items() if at < self._from(stream)]:
             del self._looked[stream]
 

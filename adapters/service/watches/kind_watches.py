@@ -65,6 +65,12 @@ class SyncedKinds:
         with self._lock:
             return sorted(kind for kind in self._expected if not self._is_listed(kind))
 
+    def unlisted(self) -> list[str]:
+        """Return the kinds of job whose jobs are not listed yet, watched or not."""
+        with self._lock:
+            kinds = self._kinds.items()
+            return [name for name, kind in kinds if not self._is_listed(kind.watched[0].name)]
+
     def has_listed(self, job_kind: str) -> bool:
         """Return whether all that is watched for a kind of job has been listed."""
         kind = self._kinds.get(job_kind)
