@@ -28,12 +28,12 @@ def fingerprint(status: Manifest) -> bytes:
 
     A counter of 0 is the same as none: of a Job an API server leaves it out.
     """
-    ours = {name: value for name, value in status.items() if name in _OURS and value != 0}
-    return _digest(canonical(ours))
+    return digest_of({k: v for k, v in status.items() if k in _OURS and v != 0})
 
 
-def _digest(canonical_form: bytes) -> bytes:
-    return blake2b(canonical_form, digest_size=16).digest()
+def digest_of(status: Manifest) -> bytes:
+    """Return a digest of the canonical form of a status."""
+    return blake2b(canonical(status), digest_size=16).digest()
 
 
 @dataclass(slots=True)
@@ -53,9 +53,9 @@ class Kept:
     _mended_at: float = 0.0
 
     def note(self, version: str, status: Manifest, meant: bytes) -> None:
-        """Take note of what was kept of a write, and of the canonical form of what was meant."""
+        """Take note of what was kept of a write, and of the digest of what was meant."""
         self.version, self._mark = version, fingerprint(status)
-        self._meant = _digest(meant)
+        self._meant = meant
         self._add(self._mark)
 
     def sends(self, status: Manifest) -> None:
@@ -71,8 +71,11 @@ class Kept:
         return fingerprint(status) in self._own
 
     def holds(self, meant: bytes) -> bool:
-        """Return whether just this was written last, and nobody has changed what was kept of it."""
-        return self.version != "" and self._meant == _digest(meant) and not self.is_drifted()
+        """Return whether just this was written last, and nobody has changed what was kept of it.
+
+        It is known by its digest.
+        """
+        return self.version != "" and self._meant == meant and not self.is_drifted()
 
     def see(self, version: str, status: Manifest) -> None:
         """Take note of a version that the watch tells of."""

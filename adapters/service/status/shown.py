@@ -38,12 +38,28 @@ class Shown:
         """Return the status, as far as it is the controller's."""
         return self.kind.status_format.own(child(self.manifest, "status"))
 
+    def is_just(self, status: Manifest, now: Instant) -> bool:
+        """Return whether it shows exactly a status, and nobody else's: no write changes that."""
+        return tells_no_more(self, status) and _is_left_to_us(self, now)
+
 
 def shown_by(kind: AnyKind, job: CachedJob | None, before: Shown | None = None) -> Shown | None:
     """Return what a job shows by now, `before` if that is the same; None if it is gone."""
     if job is None:
         return None
     return before if before is not None and before.job is job else Shown(kind, job)
+
+
+def _is_left_to_us(shown: Shown, now: Instant) -> bool:
+    manifest, fields = shown.manifest, shown.kind.controller
+    return not forbids_start(
+        other_controller(fields, manifest, now),
+        has_ended=fields.has_ended(manifest),
+        is_named=False,
+        take_over=False,
+        now=now,
+        ended_at=fields.ended_at(manifest),
+    )
 
 
 def tells_no_more(shown: Shown, status: Manifest) -> bool:
@@ -62,20 +78,10 @@ def shows(shown: Shown, status: Manifest, now: Instant) -> bool:
     An end may show more of its progress than a log that has lost its last events knows: what was
     written here stays, what others wrote does not.
     """
-    if not shown.is_newest:
-        return False
-    manifest, fields = shown.manifest, shown.kind.controller
-    if forbids_start(
-        other_controller(fields, manifest, now),
-        has_ended=fields.has_ended(manifest),
-        is_named=False,
-        take_over=False,
-        now=now,
-        ended_at=fields.ended_at(manifest),
-    ):
+    if not shown.is_newest or not _is_left_to_us(shown, now):
         return False
     seen, meant = shown.own, shown.kind.status_format.own(status)
-    if fields.has_ended(manifest):
-        stay = PROGRESS & written_here(manifest)
+    if shown.kind.controller.has_ended(shown.manifest):
+        stay = PROGRESS & written_here(shown.manifest)
         seen = {key: value for key, value in seen.items() if key in meant or key not in stay}
     return seen == meant

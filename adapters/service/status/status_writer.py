@@ -13,14 +13,13 @@ UID in what is applied to a status.
 import functools
 import itertools
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.status.applying import StatusWrite
 from jobledger.adapters.service.status.company import Company, without_progress
-from jobledger.adapters.service.status.drift import Ends, Kept
+from jobledger.adapters.service.status.drift import Ends, Kept, digest_of
 from jobledger.adapters.service.status.shown import Shown, shown_by, shows, tells_no_more
 from jobledger.adapters.service.status.unwritten import Unwritten
 from jobledger.adapters.service.work.inbox import Inbox
@@ -32,7 +31,7 @@ from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import StatusWritten
 from jobledger.core.kinds import KINDS, AnyKind
-from jobledger.core.log.chain import canonical, data_sha
+from jobledger.core.log.chain import data_sha
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Cluster
 from jobledger.core.values.documents import Manifest, child, text
@@ -57,13 +56,13 @@ class _Outbox:
 
     identity: JobIdentity
     kind: AnyKind
-    waiting: deque[Manifest] = field(default_factory=deque)
+    waiting: list[Manifest] = field(default_factory=list)
     company: Company = field(default_factory=Company)
     """What the last of them may wait for."""
     shown: Manifest | None = None
     """The last status written by this process."""
     written: bytes = b""
-    """Its canonical form; empty: it is to be written, whatever it is."""
+    """Its digest; empty: it is to be written, whatever it is."""
     kept: Kept = field(default_factory=Kept)
     failures: int = 0
     task: int = 0
@@ -74,6 +73,17 @@ class _Outbox:
     """Whether it is to be dropped once nothing waits in it."""
     waits_for_watch: bool = False
     """Whether the job may show what an earlier outbox has written and no watch has told yet."""
+
+    def note_written(self, status: Manifest, meant: bytes) -> None:
+        """Take note that a status of that digest is there; the caller locks."""
+        self.shown, self.written, self.failures = status, meant, 0
+        if self.waiting and self.waiting[0] is status:
+            del self.waiting[0]
+
+    @property
+    def is_as_found(self) -> bool:
+        """Return whether nothing was written yet, and nobody has changed what was kept before."""
+        return not self.written and not self.failures and not self.kept.is_drifted()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +131,7 @@ class Publisher:
                     box.waiting.pop()
                 box.waiting.append(status)
             self._drop_written(box)
+            self._drop_first(box)
             in_haste = box.company.not_before < rests_until
             if not box.waiting or (box.task and not in_haste):
                 return None
@@ -199,8 +210,21 @@ class Publisher:
         """Drop what is there already; after a failure nobody knows what is."""
         if not box.written or box.failures:
             return
-        while box.waiting and canonical(box.waiting[0]) == box.written:
-            box.waiting.popleft()
+        while box.waiting and digest_of(box.waiting[0]) == box.written:
+            del box.waiting[0]
+
+    def _drop_first(self, box: _Outbox) -> None:
+        """Drop the first status of an outbox if the job shows exactly that, as after a start most.
+
+        It costs no task then. What such a job shows is of no event that the log has lost.
+        """
+        is_first = box.shown is None and box.is_as_found and not box.waits_for_watch
+        if not is_first or box.task or len(box.waiting) != 1:
+            return
+        shown, status = shown_by(box.kind, self.live.job(box.identity.uid)), box.waiting[0]
+        if shown is not None and status and shown.is_just(status, self.clock.now()):
+            box.note_written(status, digest_of(status))
+            box.kept.note(shown.job.version, status, box.written)
 
     def _drop_before_end(self, box: _Outbox) -> None:
         """Drop what came before an end if users see an end of ours: none is ever taken back.
@@ -213,7 +237,7 @@ class Publisher:
         newest, fields = job.newest, box.kind.controller
         if fields.has_ended(newest) and is_driven_here(fields, newest):
             while len(box.waiting) > 1 and not fields.has_ended({"status": box.waiting[0]}):
-                box.waiting.popleft()
+                del box.waiting[0]
 
     def _early(self, box: _Outbox) -> float:
         """Return for how many seconds the one that waits may still wait for company."""
@@ -300,16 +324,15 @@ class Publisher:
             self._over(box, "object_gone")
             return None
         job = shown.job
-        meant = canonical(status)
+        meant = digest_of(status)
         if box.kind.status_format.is_merged and not status:  # it would take nothing away
             self._note_written(box, status, meant)
             return None
-        is_known = not box.failures and not box.kept.is_drifted()
-        if not box.written and is_known and shows(shown, status, self.clock.now()):
+        if box.is_as_found and shows(shown, status, self.clock.now()):
             self._note_written(box, status, meant)
             box.kept.note(job.version, status, meant)
             return None
-        if not box.written and is_known and box.kept.holds(meant):
+        if box.is_as_found and box.kept.holds(meant):
             self._note_written(box, status, meant)  # an older CRD kept a part of it, and still does
             return None
         try:
@@ -339,9 +362,7 @@ class Publisher:
 
     def _note_written(self, box: _Outbox, status: Manifest, meant: bytes) -> None:
         with self.lock:
-            box.shown, box.written, box.failures = status, meant, 0
-            if box.waiting and box.waiting[0] is status:
-                box.waiting.popleft()
+            box.note_written(status, meant)
 
     def _apply(self, box: _Outbox, job: CachedJob, status: Manifest) -> Manifest:
         def sends(sent: Manifest) -> None:
@@ -356,7 +377,7 @@ class Publisher:
         with self.lock:
             if len(box.waiting) < 2 or box.waiting[0] is not status:  # noqa: PLR2004 a newer one
                 return False
-            box.waiting.popleft()
+            del box.waiting[0]
         self.metrics.status_writes.labels("refused").inc()
         return True
 
