@@ -17,6 +17,7 @@ _BORNE_OUT = snapshot.join(
         event.c.chain == snapshot.c.chain,
     ),
 )
+_FIELDS = Snapshot.__struct_fields__
 _PUT = text(
     "SELECT put_snapshots_v1(:streams ::uuid[], :versions ::integer[], :chains ::bytea[], "
     ":code ::bytea, :contents ::bytea[], :seals ::bytea[])"
@@ -33,10 +34,11 @@ class PostgresSnapshots:
     def read(self, streams: Collection[StreamId], folded_by: bytes) -> Sequence[Snapshot]:
         """See `core.ports.projections.Snapshots.read`."""
         wanted = snapshot.c.stream_id == any_(literal(list(streams), ARRAY(Uuid)))
-        query = select(snapshot).select_from(_BORNE_OUT)
+        query = select(*(snapshot.c[name] for name in _FIELDS)).select_from(_BORNE_OUT)
         query = query.where(wanted, snapshot.c.folded_by == folded_by)
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            return [Snapshot(**row) for row in connection.execute(query).mappings()]
+            found = connection.execute(query)
+            return [Snapshot(**dict(zip(_FIELDS, row, strict=True))) for row in found]
 
     def write(self, snapshots: Sequence[Snapshot]) -> None:
         """See `core.ports.projections.Snapshots.write`."""

@@ -43,13 +43,14 @@ class Inbox:
     def hold_back(self, shards: Collection[int]) -> None:
         """Hold back what comes and has come of the jobs of these shards, and of no other."""
         with self._ready:
-            before, self._held_back = self._held_back, {shard: deque() for shard in shards}
+            before = self._held_back
+            self._held_back = {shard: before.get(shard, deque()) for shard in shards}
             if self._held_back.keys() - before.keys():
                 come, self._arrivals, self._urgent = self._arrivals, Rotation(), 0
                 while (found := come.pop()) is not None:
                     self._let_in(*found)
-            for waiting in before.values():
-                for found in waiting:
+            for shard in before:
+                for found in () if shard in self._held_back else before[shard]:
                     self._let_in(*found)
 
     def count_held_back(self, shard: int) -> int:

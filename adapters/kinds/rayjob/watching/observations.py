@@ -6,6 +6,8 @@ Nothing gets past here unredacted: whatever leaves this file for the core has go
 `Redactor`.
 """
 
+from functools import lru_cache
+
 import msgspec
 
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
@@ -73,7 +75,7 @@ def see_manifest(
     recorded = redactor.text(
         mapper.control_policy.why_recorded("RayJob", manifest), REASON_CHARACTERS_MAX
     )
-    marks = (str(hash_of(mapper.policy)), *((recorded,) if recorded else ()))
+    marks = (hash_of(mapper.policy), *((recorded,) if recorded else ()))
     asked = read_retry_options(manifest)
     return ManifestSeen(
         id=observation_id(identity.stream_id, "manifest", version, *marks),
@@ -111,6 +113,7 @@ def _problem(found: Problem | None, redactor: Redactor) -> Problem | None:
     return Problem(kind=found.kind, message=redactor.message(found.message, MESSAGE_CHARACTERS_MAX))
 
 
+@lru_cache(maxsize=8)
 def hash_of(policy: Policy) -> str:
     """Return a short text that differs between policies."""
     return msgspec.json.encode(policy).decode()
