@@ -51,7 +51,7 @@ class SeenBatchStatus(Struct, frozen=True, kw_only=True):
 NO_STATUS = SeenBatchStatus()
 
 
-class BatchJobSeen(Struct, frozen=True, kw_only=True):
+class BatchJobSeen(Struct, frozen=True, kw_only=True, gc=False):
     """The user's Job as it is."""
 
     id: ObservationId

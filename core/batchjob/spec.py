@@ -37,7 +37,7 @@ MANAGED_BY_US = frozenset({MANAGED_BY})
 """Values of spec.managedBy that leave the Job to this controller."""
 
 
-class BatchJobSpec(Struct, frozen=True, kw_only=True):
+class BatchJobSpec(Struct, frozen=True, kw_only=True, gc=False):
     """What decides about the life of the job."""
 
     suspend: bool = False

@@ -99,7 +99,7 @@ class BatchRecorded(Struct, frozen=True, kw_only=True):
     """It is held: the log was found to know less than the cluster, and nobody else drives it."""
 
 
-class BatchJobState(Struct, frozen=True):
+class BatchJobState(Struct, frozen=True, gc=False):
     """One Job. Every event replaces a field or two of it."""
 
     identity: JobIdentity | None = None

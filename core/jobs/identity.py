@@ -11,7 +11,7 @@ def is_another(known_uid: str, uid: str) -> bool:
     return "" not in (known_uid, uid) and known_uid != uid
 
 
-class JobIdentity(Struct, frozen=True, kw_only=True):
+class JobIdentity(Struct, frozen=True, kw_only=True, gc=False):
     """Which object this is. It never changes during a stream."""
 
     stream_id: StreamId

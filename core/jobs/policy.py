@@ -9,7 +9,7 @@ from datetime import timedelta
 from msgspec import Struct
 
 
-class Policy(Struct, frozen=True, kw_only=True):
+class Policy(Struct, frozen=True, kw_only=True, gc=False):
     """What is not in the job's specification but decides about it. Times are whole seconds."""
 
     transition_grace_seconds: int = 300

@@ -20,7 +20,7 @@ class PlatformColumns(Struct, frozen=True):
     ray_job_id: str = ""
 
 
-class JobRow(Struct, frozen=True, kw_only=True):
+class JobRow(Struct, frozen=True, kw_only=True, gc=False):
     """The current state of one job (table `job`)."""
 
     stream_id: StreamId
@@ -68,7 +68,7 @@ class JobRow(Struct, frozen=True, kw_only=True):
     """Whether another controller decides about it, and it is only recorded."""
 
 
-class AttemptRow(Struct, frozen=True, kw_only=True):
+class AttemptRow(Struct, frozen=True, kw_only=True, gc=False):
     """One execution of a job (table `attempt`)."""
 
     stream_id: StreamId

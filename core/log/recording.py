@@ -16,7 +16,7 @@ from jobledger.core.values.ids import ObservationId, StreamId, event_id
 from jobledger.core.values.instants import Instant
 
 
-class Tail(Struct, frozen=True, kw_only=True):
+class Tail(Struct, frozen=True, kw_only=True, gc=False):
     """Where a stream ends."""
 
     stream_id: StreamId

@@ -23,7 +23,7 @@ from jobledger.core.projections.job import job_row
 from jobledger.core.values.ids import DecisionId, EffectId, StreamId
 
 
-class View(Struct, frozen=True):
+class View(Struct, frozen=True, gc=False):
     """What is held of a stream at a version."""
 
     version: int = 0

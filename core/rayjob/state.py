@@ -19,7 +19,7 @@ from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import Instant
 
 
-class KnownManifest(Struct, frozen=True, kw_only=True):
+class KnownManifest(Struct, frozen=True, kw_only=True, gc=False):
     """The manifest as it was last received."""
 
     generation: int
@@ -177,7 +177,7 @@ class Recorded(Struct, frozen=True, kw_only=True):
     """RayClusters of attempts that are over, which nobody has told to be gone yet."""
 
 
-class RayJobState(Struct, frozen=True):
+class RayJobState(Struct, frozen=True, gc=False):
     """One RayJob. Every event replaces a field or two of it."""
 
     identity: JobIdentity | None = None

@@ -38,7 +38,7 @@ class SeenTrainStatus(Struct, frozen=True, kw_only=True):
     jobs: tuple[JobCounts, ...] = ()
 
 
-class TrainJobSeen(Struct, frozen=True, kw_only=True):
+class TrainJobSeen(Struct, frozen=True, kw_only=True, gc=False):
     """The TrainJob object as it is."""
 
     id: ObservationId

@@ -40,7 +40,7 @@ class RuntimeRef(Struct, frozen=True, kw_only=True):
         return self.kind == RUNTIME_KINDS[0]
 
 
-class TrainJobSpec(Struct, frozen=True, kw_only=True):
+class TrainJobSpec(Struct, frozen=True, kw_only=True, gc=False):
     """What decides about the life of the job."""
 
     runtime: RuntimeRef = RuntimeRef()

@@ -92,7 +92,7 @@ class TrainRecorded(Struct, frozen=True, kw_only=True):
     """It is held: the log was found to know less than the cluster, and nobody else drives it."""
 
 
-class TrainJobState(Struct, frozen=True):
+class TrainJobState(Struct, frozen=True, gc=False):
     """One TrainJob. Every event replaces a field or two of it."""
 
     identity: JobIdentity | None = None

@@ -143,7 +143,7 @@ class RefusedEffect(Struct, frozen=True, kw_only=True):
         return self.kind, self.name
 
 
-class RepeatedEffect(Struct, frozen=True, kw_only=True):
+class RepeatedEffect(Struct, frozen=True, kw_only=True, gc=False):
     """An effect that was done, or dropped before it was sent, and may be called for all the same.
 
     A state that calls for the very thing that was just done would have it done for ever, as fast as

@@ -46,7 +46,7 @@ class RetryRule(Struct, frozen=True, kw_only=True):
     """The cause in the group to which alone it says something; empty: to the whole group."""
 
 
-class RetryOptions(Struct, frozen=True, kw_only=True):
+class RetryOptions(Struct, frozen=True, kw_only=True, gc=False):
     """Everything a job may ask for about its retries."""
 
     rules: tuple[RetryRule, ...] = ()

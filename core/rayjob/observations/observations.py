@@ -31,7 +31,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     message: str
 
 
-class SeenStatus(Struct, frozen=True, kw_only=True):
+class SeenStatus(Struct, frozen=True, kw_only=True, gc=False):
     """The `.status` that an object had when it was first seen.
 
     It is another controller's work, or our own of an earlier life.
@@ -50,7 +50,7 @@ class SeenStatus(Struct, frozen=True, kw_only=True):
     failed: int = 0
 
 
-class ManifestSeen(Struct, frozen=True, kw_only=True):
+class ManifestSeen(Struct, frozen=True, kw_only=True, gc=False):
     """The RayJob object as it is."""
 
     id: ObservationId

@@ -15,7 +15,7 @@ UNKNOWN_TO_ITS_HEAD = "it does not know the Ray job, though its Pod was not star
 LAST_CODE_OF_ITS_OWN = 128
 
 
-class Entrypoint(Struct, frozen=True, kw_only=True):
+class Entrypoint(Struct, frozen=True, kw_only=True, gc=False):
     """The Ray job of the attempt, as the head tells it."""
 
     status: JobStatus = JobStatus.NEW

@@ -60,7 +60,7 @@ class DeletionRule(Struct, frozen=True, kw_only=True):
     """Where in the manifest it stands: `deletionRules[0]`, `onSuccess`."""
 
 
-class RayJobSpec(Struct, frozen=True, kw_only=True):
+class RayJobSpec(Struct, frozen=True, kw_only=True, gc=False):
     """What decides about the life of the job."""
 
     submission_mode: SubmissionMode = SubmissionMode.K8S_JOB
