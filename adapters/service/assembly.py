@@ -153,6 +153,7 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
     if ports.snapshots is not None:
         snapshots = SnapshotKeeper(ports.snapshots, options.mapper.redaction_key, ports.clock)
         snapshots.spent, stores.slots.known = turn.slowing.used_up, snapshots.read
+        snapshots.known_identity = stores.live.known_identity
     watching = tuple(kind.watching for kind in options.kinds)
     synced = SyncedKinds(max(1, len(options.namespaces)), watching)
     controller = Controller(

@@ -4,10 +4,13 @@ RayJobs are kept packed, because a parsed one takes ten times the memory; of Ray
 submitters only what is needed to tell them again. Safe to use from many threads.
 """
 
+import dataclasses
 import threading
 from collections import defaultdict
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from jobledger.adapters.service.objects.job_owners import JobOwners
 from jobledger.adapters.service.objects.kept_children import CachedChild, Children, Gone
@@ -41,8 +44,7 @@ def kept_as(resource: Resource) -> str:
     return resource.kind if resource in _PLAIN else resource.group_kind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CachedJob:
+class CachedJob(Struct, frozen=True, kw_only=True):
     """A job that is there."""
 
     kind: str
@@ -73,7 +75,7 @@ class CachedJob:
     recorded: str = ""
     """Why it is only recorded; empty: it is controlled."""
     shown: bytes = b""
-    """Its status and who wrote it as they were last seen; `packed` may hold an older one."""
+    """Its status and who wrote it as they were last seen; empty: as `packed` has them."""
     told: str = ""
     """resourceVersion of what was last seen; empty: `version`."""
     is_told_left_out: bool = False
@@ -93,7 +95,7 @@ class CachedJob:
     def newest(self) -> Manifest:
         """Return the object with the status and the version that were last seen."""
         whole = self.manifest
-        status, managed = unpack_any(self.shown)
+        status, managed = unpack_any(self.shown or pack_status(whole))
         metadata = {
             **child(whole, "metadata"),
             "managedFields": managed,
@@ -121,7 +123,7 @@ def version_is_older(version: str, than: str) -> bool:
     return version.isdigit() and than.isdigit() and int(version) < int(than)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class CachedRuntime:
     """A TrainingRuntime or ClusterTrainingRuntime that is there."""
 
@@ -235,6 +237,11 @@ class ObjectCache:
         """Return a RayJob by its UID."""
         return self._jobs.get(uid)
 
+    def known_identity(self, identity: JobIdentity) -> JobIdentity:
+        """Return the identity of a job as it is held here, where it is the same."""
+        job = self._jobs.get(identity.uid)
+        return job.identity if job is not None and job.identity == identity else identity
+
     def is_copy_outdated(self, job: CachedJob) -> bool:
         """Return whether a RayJob shows the copy of a RayCluster that is not there."""
         name = (job.identity.namespace, job.copied)
@@ -259,7 +266,7 @@ class ObjectCache:
         """Take note of what a child declares, unless another form of it was told meanwhile."""
         with self._lock:
             if self._children[kind].by_uid.get(child.uid) is child:
-                self._children[kind].put(replace(child, secrets=secrets))
+                self._children[kind].put(dataclasses.replace(child, secrets=secrets))
 
     def note_runtimes_secrets(
         self, key: tuple[str, str, str], runtime: CachedRuntime, secrets: LateSecrets
@@ -267,7 +274,7 @@ class ObjectCache:
         """Take note of what a runtime declares, unless another form of it was told meanwhile."""
         with self._lock:
             if self._runtimes.get(key) is runtime:
-                self._runtimes[key] = replace(runtime, secrets=secrets)
+                self._runtimes[key] = dataclasses.replace(runtime, secrets=secrets)
 
     def drop_child(self, kind: str, uid: str) -> CachedChild | None:
         """Forget a child and return it."""

@@ -1,6 +1,6 @@
 """Remembers for which jobs the program's log has named ignored annotations."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.telemetry.logging import get_logger

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from sys import intern
 from typing import TypeVar
 
 from jobledger.adapters.service.control.control_policy import ControlPolicy
@@ -66,7 +67,7 @@ def identify(cluster: str, manifest: Manifest) -> JobIdentity:
     return JobIdentity(
         stream_id=stream_id(cluster, uid, created_at),
         cluster=cluster,
-        namespace=text(metadata, "namespace"),
+        namespace=intern(text(metadata, "namespace")),
         name=text(metadata, "name"),
         uid=uid,
         created_at=created_at,

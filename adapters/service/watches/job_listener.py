@@ -3,7 +3,6 @@
 A listener does no more than decode, redact and put into the inbox; it decides nothing.
 """
 
-import dataclasses
 from collections.abc import Callable
 from functools import partial
 
@@ -61,8 +60,9 @@ class JobListener:
                 return
             self._take_in(known, manifest, other, at)
             self._kind.noted(around, known, manifest, at)
-            is_ours = not policy.why_recorded(self._name, manifest)
-            if known is None or version == known.version or not is_ours:
+            if known is None or version == known.version:
+                return
+            if policy.why_recorded(self._name, manifest):
                 return
             if around.concerns_us(stream := known.identity.stream_id):
                 around.changed(stream, version, child(manifest, "status"))
@@ -83,7 +83,7 @@ class JobListener:
         )
         take_in = partial(self._take_in, other=None, at=at)
         if known is not None and around.stays(known, fingerprint, manifest, take_in, at):
-            now = dataclasses.replace(
+            now = replace(
                 known,
                 version=version,
                 phase=look.phase,
@@ -111,7 +111,6 @@ class JobListener:
             observed_generation=look.observed_generation,
             others=others,
             recorded=recorded,
-            shown=pack_status(manifest),
             told=version,
             is_told_left_out=known is not None and known.is_told_left_out,
         )

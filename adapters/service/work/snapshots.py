@@ -6,18 +6,22 @@ left alone, and its stream is folded from its first event.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
 
 from msgspec import DecodeError
+from msgspec.structs import replace
 
 from jobledger.adapters.service.work.folding_code import folding_code
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import LedgerError
+from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.log.recording import Tail
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.projections import Snapshots
 from jobledger.core.projections.snapshot import Folded, folded_in, is_genuine, snapshot_of
 from jobledger.core.projections.view import View
 from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import Instant
 
 log = get_logger(__name__)
 
@@ -26,6 +30,10 @@ QUIET_EVENTS = 4
 
 BUSY_EVENTS = 32
 """Any other after so many."""
+
+CALM = timedelta(minutes=1)
+"""One of which nothing was told for so long is written after a single event: most jobs of a start
+are such, and their snapshots are all that is read of them."""
 
 BATCH = 100
 """Snapshots that are written at once, of some 4 kB each."""
@@ -42,6 +50,8 @@ class SnapshotKeeper:
         self._snapshots, self._key, self._clock = snapshots, key, clock
         self.spent: Callable[[StreamId], float] = lambda _: 0.0
         """Tells how much of its budget of events a job has used up."""
+        self.known_identity: Callable[[JobIdentity], JobIdentity] = lambda identity: identity
+        """Returns the same identity of a job as it is held elsewhere."""
         self._made: dict[StreamId, int] = {}
         """At which version a job's snapshot was made."""
         self._ends: Mapping[StreamId, int] = {}
@@ -54,7 +64,8 @@ class SnapshotKeeper:
         for one in self._snapshots.read(streams, folding_code()):
             try:
                 if is_genuine(one, folding_code(), self._key):
-                    found[one.stream_id] = one.tail, folded_in(one)
+                    folded = folded_in(one)
+                    found[one.stream_id] = one.tail, replace(folded, view=self._shared(folded.view))
                     self._made[one.stream_id] = one.version
                     continue
             except DecodeError:
@@ -64,13 +75,26 @@ class SnapshotKeeper:
             log.warning("snapshots_refused", snapshots=refused)
         return found
 
+    def _shared(self, view: View) -> View:
+        """Return a view whose state and row have who the job is from whoever has it already.
+
+        It is in memory once then: of a job that rests it is a good part of what is held.
+        """
+        state, job = view.state, view.job
+        identity = None if state.identity is None else self.known_identity(state.identity)
+        if identity is None or job is None:
+            return view
+        who = {name: getattr(identity, name) for name in identity.__struct_fields__}
+        return replace(view, state=replace(state, identity=identity), job=replace(job, **who))
+
     def keep(self, held: Iterable[tuple[Tail, View]]) -> None:
         """Carry out the duty of writing those that are due; what fails is due again."""
         ends, due = dict[StreamId, int](), list[tuple[Tail, View]]()
+        calm_since = self._clock.now() - CALM
         for tail, view in held:
             ends[tail.stream_id] = tail.version
             is_one = view.version == tail.version > 0  # they may be set one after the other
-            if is_one and len(due) < ROUND_MAX and self._is_due(tail):
+            if is_one and len(due) < ROUND_MAX and self._is_due(tail, view, calm_since):
                 due.append((tail, view))
         self._ends = ends
         for stream in list(self._made):
@@ -82,8 +106,10 @@ class SnapshotKeeper:
         except LedgerError as error:
             log.warning("snapshots_not_written", error=str(error))
 
-    def _is_due(self, end: Tail) -> bool:
+    def _is_due(self, end: Tail, view: View, calm_since: Instant) -> bool:
         behind = end.version - self._made.get(end.stream_id, 0)
+        if view.job is not None and view.job.last_event_at < calm_since:
+            return behind != 0
         is_quiet = self._ends.get(end.stream_id) == end.version
         return behind >= (QUIET_EVENTS if is_quiet else BUSY_EVENTS) or behind < 0
 

@@ -1,8 +1,7 @@
 """An end that users have seen stays, also where the log has lost it for a moment."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from jobledger.adapters.service.objects.object_cache import pack_status
 from jobledger.adapters.service.objects.packing import pack

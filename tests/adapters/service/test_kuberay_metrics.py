@@ -1,8 +1,8 @@
 """KubeRay's metrics of RayJobs, under its names."""
 
-from dataclasses import replace
 from datetime import timedelta
 
+from msgspec.structs import replace
 from prometheus_client import CollectorRegistry, generate_latest
 
 from jobledger.adapters.kinds.rayjob.kuberay_metrics import KubeRayMetrics

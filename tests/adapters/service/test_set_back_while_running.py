@@ -1,9 +1,9 @@
 """A ledger that is set back under a service that goes on: it acts on nothing that is lost."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from jobledger.adapters.service.objects.object_cache import ObjectCache, pack_status
 from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS

@@ -1,8 +1,7 @@
 """Which jobs already show the status that is to be written, and which are looked at before."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from jobledger.adapters.service.objects.packing import pack
 from jobledger.core.ports.cluster import RAYJOBS

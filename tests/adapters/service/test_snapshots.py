@@ -13,7 +13,12 @@ from jobledger.adapters.service.work import folding_code as folding_code_module
 from jobledger.adapters.service.work import snapshots as keeping
 from jobledger.adapters.service.work.folding_code import folding_code
 from jobledger.adapters.service.work.slots import fold_slot
-from jobledger.adapters.service.work.snapshots import BUSY_EVENTS, QUIET_EVENTS, SnapshotKeeper
+from jobledger.adapters.service.work.snapshots import (
+    BUSY_EVENTS,
+    CALM,
+    QUIET_EVENTS,
+    SnapshotKeeper,
+)
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.log.envelope import StoredEvent
@@ -195,6 +200,18 @@ def test_a_job_is_written_once_it_is_quiet_or_has_had_many_events() -> None:
     more = QUIET_EVENTS + QUIET_EVENTS - 1
     assert [writing.kept_after(more) for _ in range(2)] == [QUIET_EVENTS] * 2, "too few are new"
     assert writing.kept_after(QUIET_EVENTS + BUSY_EVENTS) == QUIET_EVENTS + BUSY_EVENTS
+
+
+def test_a_job_of_which_nothing_is_told_for_long_is_written_after_a_single_event() -> None:
+    """A start reads no event of it."""
+    writing = Writing()
+    assert [writing.kept_after(QUIET_EVENTS) for _ in range(2)] == [0, QUIET_EVENTS]
+    last = fold_slot(writing.stream, writing.events[: QUIET_EVENTS + 1]).view.job
+    assert last is not None
+    writing.clock.advance((last.last_event_at - NOON + CALM).total_seconds())
+    assert writing.kept_after(QUIET_EVENTS + 1) == QUIET_EVENTS, "not for long yet"
+    writing.clock.advance(1)
+    assert writing.kept_after(QUIET_EVENTS + 1) == QUIET_EVENTS + 1
 
 
 def test_what_could_not_be_written_is_written_later() -> None:
