@@ -10,6 +10,7 @@ DRIFT = "what somebody changed is taken back at the next suspension or resume"
 DEADLINE = "there the JobSet may be made again and deleted again after a deadline"
 STATUS = "conditions of others go here, and ours come back"
 OWNERS = "an object of somebody else is left alone"
+LEAVING = "there the JobSet is made again and again, which keeps the deletion waiting"
 SUMMED_UP = "changes that follow each other at once may be one"
 
 
@@ -22,6 +23,8 @@ class Known:
     path: str
     """Pattern of the beginning of what differs."""
     why: str
+    has_gone: bool = False
+    """Whether this holds only where it is no more here."""
 
 
 KNOWN = (
@@ -41,7 +44,8 @@ KNOWN = (
     Known("runtime-is-made-anew-and-the-jobset-goes", "/5|/jobsets", SUSPENDED),
     Known("snapshot-is-spoilt", "/1 spoilt/events", "it is read when something is built"),
     Known("a-bad-runtime-is-mended", "/1|/jobsets", "a mended runtime is snapshotted anew"),
-    Known("deleted-in-the-foreground", "/jobsets", "what is deleted is not made again"),
+    Known("deleted-in-the-foreground", "/jobsets", LEAVING),
+    Known("deleted-in-the-foreground", "/2 deleted", LEAVING, has_gone=True),
     Known("orphaning-deletion", ".*/events", "nothing is made for what is being deleted"),
     Known("made-anew-.*", "/jobsets|.*/events", "it waits for the objects of the one before"),
     Known("jobset-of-somebody-else", ".*/jobsStatus|.*/events|/jobsets", OWNERS),
@@ -54,9 +58,15 @@ KNOWN = (
 )
 
 
-def why_known(life: str, path: str) -> str:
+def why_known(life: str, path: str, ours: object) -> str:
     """Return why a difference is none; empty: it is a finding."""
     return next(
-        (one.why for one in KNOWN if re.fullmatch(one.life, life) and re.match(one.path, path)),
+        (
+            one.why
+            for one in KNOWN
+            if re.fullmatch(one.life, life)
+            and re.match(one.path, path)
+            and not (one.has_gone and ours)
+        ),
         "",
     )

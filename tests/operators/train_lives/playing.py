@@ -65,7 +65,7 @@ def findings(
         left = [
             one
             for one in comparing.differences(theirs[name], ours[name])
-            if not known.why_known(name, one[0])
+            if not known.why_known(name, one[0], one[2])
         ]
         if left:
             found[name] = left
