@@ -15,11 +15,7 @@ from jobledger.core.jobs.events import (
     EffectSucceeded,
 )
 from jobledger.core.jobs.evolve import shared_events
-from jobledger.core.jobs.evolve.open_work import (
-    effect_of,
-    is_outdated,
-    without_effect,
-)
+from jobledger.core.jobs.evolve.open_work import without_effect
 from jobledger.core.jobs.gone import with_gone
 from jobledger.core.jobs.identity import is_another
 from jobledger.core.jobs.pending.decisions import DecisionKind
@@ -31,14 +27,12 @@ _SUSPEND = {EffectKind.SUSPEND_ATTEMPT_JOB: True, EffectKind.RESUME_ATTEMPT_JOB:
 
 def effect_succeeded(state: BatchJobState, event: EffectSucceeded) -> BatchJobState:
     """Return the state with what the effect brought about."""
-    effect = effect_of(state.effects, event.effect_id)
-    digest = state.manifest.digest if state.manifest is not None else ""
-    key, outdated = (event.kind, event.name), is_outdated(effect, digest)
+    key = (event.kind, event.name)
     state = replace(
         state,
         effects=without_effect(state.effects, event.effect_id),
         refused=tuple(item for item in state.refused if item.key != key),
-        repeated=done_once_more(state.repeated, key, event.at, outdated=outdated),
+        repeated=done_once_more(state.repeated, key, event.at),
     )
     attempt = state.attempt
     if late_job_of(state, event.uid) is not None:

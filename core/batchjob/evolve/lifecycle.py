@@ -17,7 +17,6 @@ from jobledger.core.batchjob.state import (
     without_job,
     without_late_job,
 )
-from jobledger.core.jobs.evolve.open_work import tried_at_once
 from jobledger.core.jobs.gone import with_gone, without_gone
 from jobledger.core.jobs.identity import is_another
 
@@ -131,7 +130,7 @@ def _received(state: BatchJobState, event: events.BatchJobReceived) -> BatchJobS
         state,
         manifest=manifest,
         refused=() if changed else state.refused,
-        repeated=tried_at_once(state.repeated) if changed else state.repeated,
+        repeated=() if changed else state.repeated,
     )
 
 

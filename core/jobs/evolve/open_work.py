@@ -12,7 +12,6 @@ from jobledger.core.jobs.events import (
 )
 from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import (
-    BUILT_FROM_SPEC,
     DesiredEffect,
     OpenEffect,
     RefusedEffect,
@@ -87,11 +86,6 @@ def without_effect(effects: tuple[OpenEffect, ...], ended: EffectId) -> tuple[Op
     return tuple(item for item in effects if item.effect_id != ended)
 
 
-def is_outdated(effect: OpenEffect | None, digest: str) -> bool:
-    """Return whether an effect was built from another specification than the one of a digest."""
-    return effect is not None and effect.desired.kind in BUILT_FROM_SPEC and effect.digest != digest
-
-
 Waiting = TypeVar("Waiting", RefusedEffect, RepeatedEffect)
 
 
@@ -101,11 +95,6 @@ def tried_again(waiting: tuple[Waiting, ...], subject: str) -> tuple[Waiting, ..
         replace(item, waiting=False) if subject_of(item.key) == subject else item
         for item in waiting
     )
-
-
-def tried_at_once(repeated: tuple[RepeatedEffect, ...]) -> tuple[RepeatedEffect, ...]:
-    """Return what was done before, none of which need wait: something else is wanted now."""
-    return tuple(replace(item, waiting=False) for item in repeated)
 
 
 def tried_soon(refused: tuple[RefusedEffect, ...]) -> tuple[RefusedEffect, ...]:

@@ -3,7 +3,8 @@
 There is one rule for every kind of job. What was refused waits before it is tried again. What was
 done and is called for again at once may be done again a few times; then it waits as well, and so
 does what was decided on a specification that is not there, until it comes. Counted is by what is
-wanted and not by the effect's id, and from the events alone, so a restart begins nothing anew.
+wanted and not by the effect's id, and from the events alone, so a restart begins nothing anew; an
+edit of the specification does, as what is wanted then was never done.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -33,24 +34,18 @@ REMEMBERED_MAX = 8
 
 
 def done_once_more(
-    repeated: tuple[RepeatedEffect, ...],
-    key: EffectKey,
-    at: Instant,
-    *,
-    unsent: bool = False,
-    outdated: bool = False,
+    repeated: tuple[RepeatedEffect, ...], key: EffectKey, at: Instant, *, unsent: bool = False
 ) -> tuple[RepeatedEffect, ...]:
     """Return what is remembered after a piece of work was done, or (`unsent`) dropped.
 
     What was not sent waits from the first time on: nothing but time and the specification that
-    comes with it can change what the next try would find. What was done for a specification that
-    has changed meanwhile (`outdated`) does not wait: what is called for next was never done.
+    comes with it can change what the next try would find.
     """
     before = next((item for item in repeated if item.key == key), None)
     recent = before is not None and at - before.ended_at <= A_SHORT_WHILE
     times = before.times + 1 if before is not None and recent else 1
     kind, name = key
-    waiting = unsent or (times > AT_ONCE_MAX and not outdated)
+    waiting = unsent or times > AT_ONCE_MAX
     entry = RepeatedEffect(kind=kind, name=name, times=times, ended_at=at, waiting=waiting)
     return (*(item for item in repeated if item.key != key), entry)[-REMEMBERED_MAX:]
 

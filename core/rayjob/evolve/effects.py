@@ -13,7 +13,6 @@ from jobledger.core.jobs.events import (
 )
 from jobledger.core.jobs.evolve.open_work import (
     effect_of,
-    is_outdated,
     opened,
     refused_once_more,
     with_trouble,
@@ -121,14 +120,13 @@ def _unsent(state: RayJobState, effect: OpenEffect, event: EffectSuperseded) -> 
 def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per kind
     """Return the state with what the effect brought about."""
     effect = effect_of(state.effects, event.effect_id)
-    digest = state.manifest.digest if state.manifest is not None else ""
     state = _closed(state, event.effect_id)
-    key, outdated = (event.kind, event.name), is_outdated(effect, digest)
+    key = (event.kind, event.name)
     told = any(item.key == key and item.trouble == state.message for item in state.refused)
     state = replace(
         state,
         refused=tuple(item for item in state.refused if item.key != key),
-        repeated=done_once_more(state.repeated, key, event.at, outdated=outdated),
+        repeated=done_once_more(state.repeated, key, event.at),
         message="" if told and state.phase in SPEECHLESS else state.message,
     )
     attempt = state.attempt

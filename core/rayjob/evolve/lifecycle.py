@@ -9,7 +9,6 @@ from typing import TypeAlias, assert_never, cast, get_args
 from msgspec.structs import replace
 
 from jobledger.core.jobs import events as shared
-from jobledger.core.jobs.evolve.open_work import tried_at_once
 from jobledger.core.jobs.evolve.shared_events import SharedEvolution
 from jobledger.core.rayjob.deletion import with_what_is_due
 from jobledger.core.rayjob.events import lifecycle as events
@@ -235,7 +234,7 @@ def _manifest_received(state: RayJobState, event: events.ManifestReceived) -> Ra
         state,
         manifest=manifest,
         refused=() if changed else state.refused,
-        repeated=tried_at_once(state.repeated) if changed else state.repeated,
+        repeated=() if changed else state.repeated,
         suspension_postponed=state.suspension_postponed and spec.suspend,
     )
     return with_what_is_due(received, event.at) if changed else received

@@ -7,11 +7,7 @@ from jobledger.core.jobs.events import (
     EffectSucceeded,
 )
 from jobledger.core.jobs.evolve import shared_events
-from jobledger.core.jobs.evolve.open_work import (
-    effect_of,
-    is_outdated,
-    without_effect,
-)
+from jobledger.core.jobs.evolve.open_work import without_effect
 from jobledger.core.jobs.identity import is_another
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.pending.pacing import done_once_more
@@ -25,14 +21,12 @@ def effect_requested(state: TrainJobState, event: EffectRequested) -> TrainJobSt
 
 def effect_succeeded(state: TrainJobState, event: EffectSucceeded) -> TrainJobState:
     """Return the state with what the effect brought about; what was applied has its own event."""
-    effect = effect_of(state.effects, event.effect_id)
-    digest = state.manifest.digest if state.manifest is not None else ""
-    key, outdated = (event.kind, event.name), is_outdated(effect, digest)
+    key = (event.kind, event.name)
     state = replace(
         state,
         effects=without_effect(state.effects, event.effect_id),
         refused=tuple(item for item in state.refused if item.key != key),
-        repeated=done_once_more(state.repeated, key, event.at, outdated=outdated),
+        repeated=done_once_more(state.repeated, key, event.at),
     )
     if event.kind is not EffectKind.DELETE_JOBSET:
         return state

@@ -4,7 +4,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from jobledger.core.jobs.evolve.open_work import tried_at_once, tried_soon
+from jobledger.core.jobs.evolve.open_work import tried_soon
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.conditions import Condition, is_true, with_condition
@@ -130,7 +130,7 @@ def _received(state: TrainJobState, event: events.TrainJobReceived) -> TrainJobS
         state,
         manifest=manifest,
         refused=() if changed else state.refused,
-        repeated=tried_at_once(state.repeated) if changed else state.repeated,
+        repeated=() if changed else state.repeated,
     )
 
 

@@ -42,13 +42,6 @@ def test_what_was_dropped_unsent_waits_from_the_first_time_on() -> None:
     assert waiting_keys((), dropped) == {KEY}
 
 
-def test_what_was_done_for_another_specification_does_not_wait_but_is_counted() -> None:
-    often = after_doing(5, timedelta(seconds=1))
-    outdated = done_once_more(often, KEY, NOON, outdated=True)
-    assert waiting_keys((), outdated) == frozenset()
-    assert waiting_keys((), done_once_more(outdated, KEY, NOON)) == {KEY}
-
-
 def test_what_is_not_called_for_is_not_tried_again() -> None:
     assert list(wanted_tries((), after_doing(5, timedelta(seconds=1)), (), 10)) == []
 

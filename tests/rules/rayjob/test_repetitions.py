@@ -121,6 +121,17 @@ def comes_and_goes(times: int) -> tuple[Step, ...]:
         under_way=(f"create_cluster {cluster().name}",),
         pending={},
     ),
+    Outlook(
+        rule="and what was made from another specification is not counted",
+        story=(
+            *seen(),
+            *comes_and_goes(3),
+            manifest(11.5, generation=2, finalizer=True),
+            *comes_and_goes(5)[-6:],
+        ),
+        under_way=(f"create_cluster {cluster().name}",),
+        pending={},
+    ),
 )
 def test_repetitions(row: Outlook) -> None:
     check_outlook(RAYJOB, row)

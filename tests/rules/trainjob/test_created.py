@@ -19,6 +19,7 @@ from tests.support.rows import WHEN
 from tests.support.trainjobs import (
     COMPLETED_MESSAGE,
     IDENTITY,
+    Step,
     after,
     applied,
     completed_end,
@@ -49,6 +50,15 @@ UPSTREAM = TrainPolicy(conditions=ConditionStyle.UPSTREAM)
 BOTH = TrainPolicy(conditions=ConditionStyle.UNLESS_RUNNING)
 RUNNING = counts(active=1, ready=1)
 RETRY = DecisionKind.EFFECT_RETRY
+
+
+def edited_and_applied(times: int) -> list[Step]:
+    """Return a running job that was edited so often, each time with its objects applied."""
+    steps: list[Step] = [*running()]
+    for number in range(times):
+        at = 30.0 + number
+        steps += [manifest(at, generation=2 + number), applied(at)]
+    return steps
 
 
 @table(
@@ -324,6 +334,19 @@ RETRY = DecisionKind.EFFECT_RETRY
             told.started(2, cause="recreated", jobset_uid="jobset-2"),
         ],
         facts={"retries": 1},
+    ),
+    Row(
+        rule="edits in between do not make it wait: what was done for them was something else",
+        story=[*edited_and_applied(4), jobset_gone(50)],
+        then=[
+            told.vanished(),
+            told.ended(
+                "lost", reason="JobSetDeleted", message="the JobSet was deleted by somebody"
+            ),
+            told.requested(attempt=1, generation=5),
+        ],
+        under_way=["apply_objects"],
+        pending={},
     ),
     Row(
         rule="a resume that cannot be applied turns Created False",
