@@ -13,6 +13,7 @@ from jobledger.core.jobs.events import (
 from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import (
     DesiredEffect,
+    EffectKind,
     OpenEffect,
     RefusedEffect,
     RepeatedEffect,
@@ -84,6 +85,11 @@ def refused_once_more(
 def without_effect(effects: tuple[OpenEffect, ...], ended: EffectId) -> tuple[OpenEffect, ...]:
     """Return the effects that are still open."""
     return tuple(item for item in effects if item.effect_id != ended)
+
+
+def not_refused(refused: tuple[RefusedEffect, ...], kind: EffectKind) -> tuple[RefusedEffect, ...]:
+    """Return the refusals without those of a kind of effect: what was in its way has changed."""
+    return tuple(item for item in refused if item.kind is not kind)
 
 
 Waiting = TypeVar("Waiting", RefusedEffect, RepeatedEffect)

@@ -4,7 +4,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from jobledger.core.jobs.evolve.open_work import tried_soon
+from jobledger.core.jobs.evolve.open_work import not_refused, tried_soon
 from jobledger.core.jobs.gone import without_gone
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob import events
@@ -38,7 +38,10 @@ def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobS
             return _jobset(state, event)
         case events.JobSetVanished():
             state = remember_gone(replace(state, jobset=None, doomed=False), event.uid)
-            return state if is_final(state) else replace(state, rebuild=True)
+            if is_final(state):
+                return state
+            refused = not_refused(state.refused, EffectKind.APPLY_OBJECTS)
+            return replace(state, rebuild=True, refused=refused)
         case events.TrainerProgressReported():
             return replace(state, progress=event.progress)
         case events.PluginConditionsObserved():

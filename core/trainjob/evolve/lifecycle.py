@@ -4,7 +4,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from jobledger.core.jobs.evolve.open_work import tried_soon
+from jobledger.core.jobs.evolve.open_work import not_refused, tried_soon
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.conditions import Condition, is_true, with_condition
@@ -160,7 +160,7 @@ def _built_by_another(state: TrainJobState, event: events.BuilderChanged) -> Tra
     return replace(
         state,
         built=replace(built, builder=event.builder) if built is not None else None,
-        refused=tuple(item for item in state.refused if item.kind is not EffectKind.APPLY_OBJECTS),
+        refused=not_refused(state.refused, EffectKind.APPLY_OBJECTS),
     )
 
 

@@ -159,6 +159,16 @@ def _metadata(document: Document, uids: Document) -> Document:
     return meta | ({"ownerReferences": owners} if owners else {})
 
 
+def with_ends_last(value: Any) -> Any:  # noqa: ANN401 a document
+    """Return what was seen with Complete and Failed last, as all settings but `upstream` show."""
+    if isinstance(value, dict):
+        return {key: with_ends_last(one) for key, one in value.items()}
+    if not isinstance(value, list):
+        return value
+    ends = ("Complete=", "Failed=")
+    return sorted(map(with_ends_last, value), key=lambda one: str(one).startswith(ends))
+
+
 Difference = tuple[str, object, object]
 """Where two values differ, and what they are there."""
 

@@ -11,6 +11,7 @@ DEADLINE = "there the JobSet may be made again and deleted again after a deadlin
 STATUS = "conditions of others go here, and ours come back"
 OWNERS = "an object of somebody else is left alone"
 LEAVING = "there the JobSet is made again and again, which keeps the deletion waiting"
+GOING = "what is being deleted is left alone, and that is told"
 SUMMED_UP = "changes that follow each other at once may be one"
 
 
@@ -47,6 +48,10 @@ KNOWN = (
     Known("deleted-in-the-foreground", "/jobsets", LEAVING),
     Known("deleted-in-the-foreground", "/2 deleted", LEAVING, has_gone=True),
     Known("orphaning-deletion", ".*/events", "nothing is made for what is being deleted"),
+    Known("job.*-held-while-it-goes|job-is-.*-while-its-jobset-goes", "/jobsets|.*/events", GOING),
+    Known("jobset-is-held-while-it-goes", "/3 suspended/JobSet fit/spec", GOING),
+    Known("job-is-resumed-while-its-jobset-goes", "/1 resumed/JobSet fit/spec", GOING),
+    Known("made-anew-while-the-old-.*", "/3 made anew/(JobSet fit|.*/jobsStatus)", OWNERS),
     Known("made-anew-.*", "/jobsets|.*/events", "it waits for the objects of the one before"),
     Known("jobset-of-somebody-else", ".*/jobsStatus|.*/events|/jobsets", OWNERS),
     Known("drift-in-a-running-jobset", ".*/events", OWNERS),
@@ -54,6 +59,7 @@ KNOWN = (
     Known("coscheduling|volcano", "/4 drifted/PodGroup|.*/PodGroup fit/metadata", DRIFT),
     Known("files-of-mpi-change", "/[14] changed .*/ConfigMap fit-mpi-hostfile", DRIFT),
     Known("status-is-.*-by-somebody", "/[3-5].*/conditions|/watched", STATUS),
+    Known("drawn-.*", ".*/events", "its cache had no runtime yet", has_gone=True),
     Known("unsupported-runtime", ".*/conditions|/watched", "trainer#4087"),
 )
 

@@ -28,6 +28,13 @@ CACHE_SECONDS = 10.0
 """Trainer's webhook reads runtimes from a cache that lags."""
 WAIT_SECONDS = 60.0
 
+NO_JOBSETS = {
+    "apiVersion": "v1",
+    "kind": "ResourceQuota",
+    "metadata": {"name": "none"},
+    "spec": {"hard": {"count/jobsets.jobset.x-k8s.io": "0"}},
+}
+
 Document = dict[str, Any]
 Step = tuple[str, Document]
 

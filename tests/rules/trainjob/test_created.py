@@ -349,6 +349,31 @@ def edited_and_applied(times: int) -> list[Step]:
         pending={},
     ),
     Row(
+        rule="what a JobSet is refused is tried at once when it is gone, however often that was",
+        story=[
+            *running(),
+            jobset(30, deleting=True),
+            manifest(31, generation=2, suspend=True),
+            *(
+                step
+                for at in (32.0, 43.0, 64.0, 105.0)
+                for step in (not_created(at, "it is being deleted"), due(RETRY))
+            ),
+            not_created(186, "it is being deleted"),
+            jobset_gone(190),
+        ],
+        then=[
+            told.vanished(),
+            told.ended(
+                "lost", reason="JobSetDeleted", message="the JobSet was deleted by somebody"
+            ),
+            told.requested(attempt=1, generation=2),
+            told.cancelled(RETRY, cause="the job is suspended"),
+        ],
+        under_way=["apply_objects"],
+        pending={},
+    ),
+    Row(
         rule="a resume that cannot be applied turns Created False",
         story=[
             *seen(suspend=True),

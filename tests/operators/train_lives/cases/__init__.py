@@ -1,6 +1,7 @@
 """The lives, by what they are about."""
 
 from tests.operators.train_lives.cases import (
+    bad_instants,
     deletions,
     ends,
     objects,
@@ -14,6 +15,7 @@ __all__ = [
     "LIVES",
     "UNHOOKED",
     "Life",
+    "bad_instants",
     "deletions",
     "ends",
     "objects",

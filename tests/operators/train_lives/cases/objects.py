@@ -3,7 +3,7 @@
 from tests.acceptance.trainjobs import torch_runtime
 from tests.acceptance.witness import JOBSETS
 from tests.operators.train_lives.cases.table import begin, job, life, running
-from tests.operators.train_lives.world import QUOTAS, World
+from tests.operators.train_lives.world import NO_JOBSETS, QUOTAS, World
 from tests.support.api import JOBS
 
 
@@ -136,13 +136,7 @@ def job_of_the_jobset_is_deleted(w: World) -> None:
 
 @life
 def quota_is_in_the_way(w: World) -> None:
-    quota = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "none"},
-        "spec": {"hard": {"count/jobsets.jobset.x-k8s.io": "0"}},
-    }
-    w.keep(w.api.create(QUOTAS, quota))
+    w.keep(w.api.create(QUOTAS, NO_JOBSETS))
     w.settle("quota")
     begin(w)
     w.delete(QUOTAS, "none")
