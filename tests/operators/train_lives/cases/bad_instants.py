@@ -64,6 +64,7 @@ def made_anew_while_the_old_jobset_is_held(w: World) -> None:
 def made_anew_after_orphaning(w: World) -> None:
     running(w)
     w.delete(TRAINJOBS, "fit", "Orphan")
+    w.wait(lambda: w.api.get(TRAINJOBS, "fit").code == 404)  # Not Found
     w.submit(job())
     w.settle("made anew", 6)
     w.delete(JOBSETS, "fit")
