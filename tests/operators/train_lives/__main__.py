@@ -63,9 +63,10 @@ def compare(arguments: argparse.Namespace) -> int:
                     file.write_text(json.dumps(playing.play(running, names)))
             seen[side] = json.loads(file.read_text())
     theirs = {name: one for name, one in seen["trainer"].items() if name in seen["ours"]}
+    ours = seen["ours"]
     if arguments.conditions != "upstream":
-        theirs = comparing.with_ends_last(theirs)
-    found = playing.findings(theirs, seen["ours"])
+        theirs, ours = comparing.with_ends_last(theirs), comparing.with_ends_last(ours)
+    found = playing.findings(theirs, ours)
     sys.stdout.write(f"{playing.in_words(found)}\n{len(theirs)} lives, {len(found)} differ\n")
     life, step = RESUMED
     if "'Complete=True" not in str(seen["ours"].get(life, {step: "'Complete=True"}).get(step)):

@@ -60,9 +60,9 @@ KNOWN = (
     Known("a-running-jobset-is-.*", ".*/JobSet fit/status/conditions", SUMMED_UP),
     Known("coscheduling|volcano", "/4 drifted/PodGroup|.*/PodGroup fit/metadata", DRIFT),
     Known("files-of-mpi-change", "/[14] changed .*/ConfigMap fit-mpi-hostfile", DRIFT),
-    Known("status-is-.*-by-somebody", "/[3-5].*/conditions|/watched", STATUS),
+    Known("status-is-.*-by-somebody", "/[2-5].*/conditions|/watched", STATUS),
     Known("drawn-.*", ".*/events", "its cache had no runtime yet", has_gone=True),
-    Known("unsupported-runtime", ".*/conditions|/watched", "trainer#4087"),
+    Known("unsupported-runtime", ".*/(conditions|events)|/watched", "trainer#4087"),
 )
 
 
