@@ -82,7 +82,7 @@ def ask(terminal: Terminal, client: str, url: str, statement: str) -> str:
 def test_one_changed_byte_is_found_and_named(ended: Site, column: str) -> None:
     ended.terminal.jobledger("verify")
     flipped = {
-        "data": 'data || \'{"at": "2020-01-01T00:00:00Z"}\'',
+        "data": "(data::text || ' ')::json",
         "chain": "set_byte(chain, 5, get_byte(chain, 5) # 1)",
         "actor": "overlay(actor placing 'X' from 1)",
     }[column]

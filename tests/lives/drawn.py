@@ -88,7 +88,7 @@ def _submitter(ended: str) -> Callable[[Actor], bool]:
             return False
         actor.ended.add(one)
         a.submitter(ended)(actor)
-        if ended == "Failed" and not _is_elsewhere(actor):
+        if not _is_elsewhere(actor):  # both give the Ray job of one that ended well 30 s
             actor.world.wait(lambda: phase(actor) != "Running", HEARD)
         return True
 
