@@ -30,7 +30,11 @@ def held(url: str, first: int, second: str) -> Iterator[None]:
     """Hold a lock in a session that does nothing else."""
     with psycopg.connect(plain_url(url), application_name="stranger") as stranger:
         stranger.execute(f"SELECT pg_advisory_lock({first}, {second})".encode())
-        yield
+        try:
+            yield
+        finally:  # a session that ends lets go of its locks some time after its client has left
+            stranger.rollback()
+            stranger.execute("SELECT pg_advisory_unlock_all()")
 
 
 def test_a_migration_gives_up_in_time_and_names_who_is_in_its_way(
