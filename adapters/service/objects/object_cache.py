@@ -7,7 +7,7 @@ submitters only what is needed to tell them again. Safe to use from many threads
 import dataclasses
 import threading
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,7 +26,7 @@ from jobledger.core.ports.cluster import (
     RAYCLUSTERS,
     Resource,
 )
-from jobledger.core.values.documents import Manifest, child, items
+from jobledger.core.values.documents import Json, Manifest, child, items
 
 _PLAIN = frozenset({RAYCLUSTERS, BATCH_JOBS, PODS, JOBSETS, CONFIGMAPS})
 """Kinds of children that are kept under their kind alone."""
@@ -95,7 +95,7 @@ class CachedJob(Struct, frozen=True, kw_only=True):
     def newest(self) -> Manifest:
         """Return the object with the status and the version that were last seen."""
         whole = self.manifest
-        status, managed = unpack_any(self.shown or pack_status(whole))
+        status, managed = unpack_any(self.shown) if self.shown else _status_of(whole)
         metadata = {
             **child(whole, "metadata"),
             "managedFields": managed,
@@ -106,13 +106,17 @@ class CachedJob(Struct, frozen=True, kw_only=True):
 
 def pack_status(manifest: Manifest) -> bytes:
     """Return the status of an object, and who wrote what, in the form in which they are kept."""
+    return pack(_status_of(manifest))
+
+
+def _status_of(manifest: Manifest) -> tuple[Manifest, Sequence[Json]]:
     managed = items(manifest, "metadata", "managedFields")  # of the status alone, as decoded
     kept = {
         name: value
         for name, value in child(manifest, "status").items()
         if name != "rayClusterStatus"
     }
-    return pack([kept, managed])
+    return kept, managed
 
 
 def version_is_older(version: str, than: str) -> bool:

@@ -3,6 +3,7 @@
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
+from itertools import chain
 
 from jobledger.adapters.service.work.rotation import Rotation
 from jobledger.core.jobs.observations import StatusWritten
@@ -49,9 +50,9 @@ class Inbox:
                 come, self._arrivals, self._urgent = self._arrivals, Rotation(), 0
                 while (found := come.pop()) is not None:
                     self._let_in(*found)
-            for shard in before:
-                for found in () if shard in self._held_back else before[shard]:
-                    self._let_in(*found)
+            let_go = (before[shard] for shard in before if shard not in self._held_back)
+            for found in chain.from_iterable(let_go):
+                self._let_in(*found)
 
     def count_held_back(self, shard: int) -> int:
         """Return how many observations of the jobs of a shard are held back."""
