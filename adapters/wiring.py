@@ -43,7 +43,6 @@ from jobledger.adapters.service.control.policies import (
     control_policy,
     policy,
 )
-from jobledger.adapters.service.control.preflight import look_for_others
 from jobledger.adapters.service.controller import Controller
 from jobledger.adapters.service.observing.mapper import ObservationMapper
 from jobledger.adapters.service.shards.leasing import LeaseKeeper
@@ -70,8 +69,6 @@ class Service:
     controller: Controller
     http: HttpServer
     alarms: SchedulerAlarms
-    look_first: Callable[[], None] = lambda: None
-    """Asks whether another controller is at work; where one is, jobs are only recorded."""
     reports: ReportService | None = None
     """Carries on the tables behind the reporting views."""
     withdraw: Callable[[], None] = lambda: None
@@ -250,16 +247,8 @@ def service(settings: Settings, opened: Ledger) -> Service:
     )
     pages = page_parts(opened, standing)
     app = forensic_wiring.with_api_if_allowed(health, pages, settings, lambda: basis.cluster)
-    look_first = partial(
-        look_for_others,
-        basis.cluster,
-        basis.mapper.control_policy,
-        settings.job_kinds,
-        settings.namespaces,
-        basis.clock,
-    )
     http = HttpServer(app, settings.host, settings.port)
-    return Service(controller, http, alarms, look_first, _reports(basis), claim.withdraw)
+    return Service(controller, http, alarms, _reports(basis), claim.withdraw)
 
 
 def _reports(basis: _Basis) -> ReportService | None:

@@ -206,7 +206,8 @@ class Controller:
         self._shard_release.go_on()
         self._read("jobs of shards", self.takeover.follow_leases)
         self.kinds.ask_once()
-        let_go_of_refused(self._lookout, self._parts.workers)
+        if self.takeover.is_open:
+            let_go_of_refused(self._lookout, self._parts.workers)
         self._read("open jobs", lambda: self.takeover.go_on(knows_all=self.knows_all()))
         self.kinds.watch_pods_once()
         self._repair_drift()

@@ -109,7 +109,6 @@ def _serve(settings: Settings, ready_file: Path | None) -> None:
     with ledger(settings) as opened, on_one_core() if settings.one_core else nullcontext():
         require_rights(opened)
         running = service(settings, opened)
-        running.look_first()
         gc.collect()
         gc.freeze()
         stop = StopSignals()

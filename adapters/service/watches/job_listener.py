@@ -146,7 +146,7 @@ class JobListener:
 
     def synced(self, at: Instant) -> None:
         """Pass on that all jobs of the kind have been told."""
-        del at
+        record_from_the_first(self._around, self._name, at)
         self._around.synced(self._name)
 
     def interrupted(self, since: Instant, until: Instant, reason: str) -> None:
@@ -158,6 +158,27 @@ def see_job(around: EventHandlers, job: CachedJob, at: Instant) -> JobObservatio
     """Return the sighting of a job as it was last seen."""
     see = around.kinds[job.kind].see
     return see(around.mapper, job.identity, job.newest, job.redactor, at)
+
+
+def record_from_the_first(around: EventHandlers, kind: str, at: Instant) -> None:
+    """Let jobs be only recorded that were listed before another controller was met beside them.
+
+    As long as nothing has been decided about them, the log says no other thing of them.
+    """
+    policy = around.mapper.control_policy
+    with around.telling:
+        met = {
+            job.identity.stream_id: job
+            for job in around.live.jobs()
+            if job.kind == kind and not job.recorded
+            if policy.is_refused(kind, job.identity.namespace)
+        }
+        sightings = {stream: see_job(around, job, at) for stream, job in met.items()}
+        for stream in around.inbox.replace_held_back(sightings):
+            job, manifest = met[stream], met[stream].newest
+            recorded = policy.why_recorded(kind, manifest)
+            fingerprint = *job.fingerprint, *_recorded_fingerprint(recorded, manifest)
+            around.live.put_job(replace(job, recorded=recorded, fingerprint=fingerprint))
 
 
 def retell_job(around: EventHandlers, uid: str, at: Instant) -> None:

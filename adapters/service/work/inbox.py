@@ -2,7 +2,7 @@
 
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
 
 from jobledger.adapters.service.work.rotation import Rotation
@@ -53,6 +53,23 @@ class Inbox:
             let_go = (before[shard] for shard in before if shard not in self._held_back)
             for found in chain.from_iterable(let_go):
                 self._let_in(*found)
+
+    def replace_held_back(self, sightings: Mapping[StreamId, JobObservation]) -> set[StreamId]:
+        """Let sightings of jobs stand in place of those held back; return of which jobs any was."""
+        replaced = set[StreamId]()
+        with self._ready:
+            for shard in {shard_of(stream) for stream in sightings} & self._held_back.keys():
+                kept = deque[tuple[str, Arrival]]()
+                for namespace, (stream, observation) in self._held_back[shard]:
+                    if stream not in sightings or job_seen(observation) is None:
+                        kept.append((namespace, (stream, observation)))
+                    elif stream in replaced:
+                        self._forget(stream)
+                    else:
+                        replaced.add(stream)
+                        kept.append((namespace, (stream, sightings[stream])))
+                self._held_back[shard] = kept
+        return replaced
 
     def count_held_back(self, shard: int) -> int:
         """Return how many observations of the jobs of a shard are held back."""

@@ -1,28 +1,24 @@
 """In whose hands jobs are: what the service notices of other controllers, and what it then does."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from jobledger.adapters.service.control.control_policy import FIRST_SIGHT, ControlPolicy
-from jobledger.adapters.service.control.preflight import look_for_others
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.observing.mapper import ObservationMapper
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.adapters.service.work.inbox import Inbox
-from jobledger.core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
 from jobledger.core.jobs.control.control_policy import MANAGED_BY_JOBLEDGER, Control, ControlScope
 from jobledger.core.jobs.control.status_writers import other_controller
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.kinds import KINDS
-from jobledger.core.ports.clock import Clock
-from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Cluster, Resource
 from jobledger.core.rayjob.observations.observations import ManifestSeen
 from jobledger.core.values.documents import Manifest
+from jobledger.core.values.ids import SHARDS
 from jobledger.core.values.instants import rfc3339
 from tests.support.plugged import watchings
 from tests.support.records import NOON
@@ -55,31 +51,6 @@ THEIRS, OURS = entry("ray-operator", EARLY), entry("jobledger", EARLY)
 THEIRS_NOW = entry("ray-operator", LATE)
 
 
-class _Listed:
-    """A cluster of which only all objects are asked."""
-
-    def __init__(self, *jobs: Manifest, error: Exception | None = None) -> None:
-        self._jobs, self._error = jobs, error
-
-    def each(self, resource: Resource, namespace: str = "") -> Iterator[Manifest]:
-        if self._error is not None:
-            raise self._error
-        if resource == TRAINJOBS:
-            raise ObjectNotFound("trainjobs")
-        del namespace
-        yield from self._jobs
-
-
-class _Noon:
-    def now(self) -> object:
-        return NOON
-
-
-def look(control_policy: ControlPolicy, cluster: _Listed) -> None:
-    kinds = ("RayJob", "TrainJob")
-    look_for_others(cast("Cluster", cluster), control_policy, kinds, (), cast("Clock", _Noon()))
-
-
 @pytest.mark.parametrize("kind", ["RayJob", "TrainJob"])
 def test_what_another_cluster_works_on_says_nothing_of_this_ones_controllers(kind: str) -> None:
     """Kueue copies the status of such a job from the cluster that it runs in, again and again."""
@@ -105,37 +76,40 @@ def test_of_jobs_that_name_another_the_log_is_not_asked_at_the_start() -> None:
 
     control_policy.is_own = is_own
     theirs = {**job(THEIRS), "spec": {"managedBy": "kueue.x-k8s.io/multikueue"}}
-    look(control_policy, _Listed(theirs))
+    control_policy.at_start("RayJob", theirs, NOON)
     assert asked == []
-    look(control_policy, _Listed(job(THEIRS)))
+    control_policy.at_start("RayJob", job(THEIRS), NOON)
     assert asked == ["RayJob"]
-
-
-def test_where_one_kind_may_not_be_listed_the_other_is_looked_at_all_the_same() -> None:
-    """As where KubeRay is not installed and its part of the permissions was left out."""
-
-    class _Guarded(_Listed):
-        def each(self, resource: Resource, namespace: str = "") -> Iterator[Manifest]:
-            if resource == RAYJOBS:
-                raise RequestForbidden("rayjobs is forbidden")
-            del namespace
-            yield theirs
-
-    control_policy = ControlPolicy()
-    theirs = {**job(THEIRS), "status": {"conditions": [{"type": "Created", "status": "True"}]}}
-    look(control_policy, _Guarded())
-    assert control_policy.why_recorded("TrainJob", theirs) != ""
 
 
 def test_a_namespace_is_only_recorded_where_another_drives_a_job_at_the_start() -> None:
     """Every job of it from the first on; other namespaces and kinds are controlled."""
     control_policy = ControlPolicy()
-    look(control_policy, _Listed(job(THEIRS)))
+    look(control_policy, job(THEIRS))
     words = "the status of RayJob ml/train was written by ray-operator"
     assert words in control_policy.why_recorded("RayJob", job())
     elsewhere = {**job(), "metadata": {"name": "train", "namespace": "elsewhere"}}
     assert control_policy.why_recorded("RayJob", elsewhere) == ""
     assert control_policy.why_recorded("TrainJob", job()) == ""
+
+
+def test_what_was_listed_before_another_was_met_is_only_recorded_from_the_first_on() -> None:
+    """Nothing is decided before everything is listed: the log says no other thing of such a job."""
+    listener, inbox, live = seen_by(ControlPolicy())
+    inbox.hold_back(range(SHARDS))
+    for number, (namespace, writer) in enumerate((("ml", OURS), ("a", OURS), ("ml", THEIRS))):
+        listed = job(writer)
+        listed["metadata"] |= {"uid": f"uid-{number}", "name": f"j{number}", "namespace": namespace}
+        listener.seen(listed, NOON)
+    listener.synced(NOON)
+    inbox.hold_back(())
+    sightings = [item for _, item in inbox.take(100, 0) if isinstance(item, ManifestSeen)]
+    recorded = {item.identity.name: bool(item.recorded) for item in sightings}
+    assert recorded == {"j0": True, "j1": False, "j2": True}
+    assert len(sightings) == len(recorded), "each is told once"
+    assert {one.identity.name: bool(one.recorded) for one in live.jobs()} == recorded
+    listener.seen(listed, NOON)
+    assert not inbox.take(100, 0), "it is no news"
 
 
 @pytest.mark.parametrize("kind", ["RayJob", "TrainJob"])
@@ -154,22 +128,21 @@ def test_what_an_author_writes_of_the_writers_counts_for_nothing(kind: str, at: 
 
 
 @pytest.mark.parametrize(
-    ("control_policy", "cluster"),
+    ("control_policy", "listed"),
     [
-        (ControlPolicy(), _Listed(job(OURS))),
-        (ControlPolicy(), _Listed(job())),
-        (ControlPolicy(), _Listed(job(THEIRS, phase="Complete"))),
-        (ControlPolicy(take_over=True), _Listed(job(THEIRS))),
-        (ControlPolicy(ControlScope(control=Control.NOTHING)), _Listed(job(THEIRS))),
-        (ControlPolicy(ControlScope(control=Control.MANAGED_BY)), _Listed(job(THEIRS))),
-        (ControlPolicy(), _Listed(error=ClusterUnreachable("nobody there"))),
+        (ControlPolicy(), job(OURS)),
+        (ControlPolicy(), job()),
+        (ControlPolicy(), job(THEIRS, phase="Complete")),
+        (ControlPolicy(take_over=True), job(THEIRS)),
+        (ControlPolicy(ControlScope(control=Control.NOTHING)), job(THEIRS)),
+        (ControlPolicy(ControlScope(control=Control.MANAGED_BY)), job(THEIRS)),
     ],
-    ids=["ours", "nobody's", "ended long ago", "take over", "recorder", "not to control", "down"],
+    ids=["ours", "nobody's", "ended long ago", "take over", "recorder", "not to control"],
 )
 def test_a_start_refuses_nothing_where_nobody_is_to_be_feared(
-    control_policy: ControlPolicy, cluster: _Listed
+    control_policy: ControlPolicy, listed: Manifest
 ) -> None:
-    look(control_policy, cluster)
+    look(control_policy, listed)
     assert control_policy.refusals() == []
 
 
@@ -180,6 +153,12 @@ def seen_by(control_policy: ControlPolicy) -> tuple[JobListener, Inbox, ObjectCa
     inbox, live = Inbox(), ObjectCache()
     around = EventHandlers(mapper, inbox, live, Confirmations(), watchings(), lambda _: None)
     return JobListener(around, "RayJob"), inbox, live
+
+
+def look(control_policy: ControlPolicy, listed: Manifest) -> None:
+    listener, _, _ = seen_by(control_policy)
+    listener.seen(listed, NOON)
+    listener.synced(NOON)
 
 
 def taken(inbox: Inbox) -> list[str]:
