@@ -14,6 +14,7 @@ import yaml
 
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.kube.watching.timing import WatchPace
 from jobledger.adapters.kube.watching.watches import KubernetesWatches
 from jobledger.core.errors import ObjectExists
 from jobledger.core.ports.cluster import CRDS, NAMESPACES, RAYJOBS, Cluster, Watches
@@ -96,7 +97,9 @@ def _world(settings: ConnectionSettings) -> ClusterWorld:
     transport = connect(settings)
     cluster = KubernetesCluster(transport, page_limit=2)
     _install_rayjobs(cluster)
-    return ClusterWorld(cluster, KubernetesWatches(transport), _own_namespace(cluster))
+    return ClusterWorld(
+        cluster, KubernetesWatches(transport, pace=WatchPace(page_limit=2)), _own_namespace(cluster)
+    )
 
 
 def _own_namespace(cluster: Cluster) -> str:

@@ -44,8 +44,10 @@ class Selection:
         return f"{self.resource.plural} in {self.namespace or 'all namespaces'}"
 
 
-def pages(transport: Transport, selection: Selection, limit: int) -> Iterator[ObjectPage]:
-    """Yield the objects page by page, `limit` each (0: all in one).
+def pages(
+    transport: Transport, selection: Selection, limit: int, first: ObjectPage | None = None
+) -> Iterator[ObjectPage]:
+    """Yield the objects page by page, `limit` each (0: all in one), from the first page on.
 
     Each page is asked for while the one before is taken in, as client-go's pager does: the API
     server takes as long to make a page as its objects take here.
@@ -54,7 +56,7 @@ def pages(transport: Transport, selection: Selection, limit: int) -> Iterator[Ob
     when the server forgets that state (its history is some minutes long): begin anew then. Raises
     `UnreadableAnswer` for a list that does not end.
     """
-    page, asked_for = _page(transport, selection, limit), ""
+    page, asked_for = first or first_page(transport, selection, limit), ""
     for _ in range(1, PAGES_MAX):
         token = page.metadata.continue_token
         if token in ("", asked_for):
@@ -67,6 +69,11 @@ def pages(transport: Transport, selection: Selection, limit: int) -> Iterator[Ob
         if token == asked_for:
             raise unreadable(selection.about, "the list goes on where it was, again and again")
         raise unreadable(selection.about, f"a list of more than {PAGES_MAX} pages")
+
+
+def first_page(transport: Transport, selection: Selection, limit: int) -> ObjectPage:
+    """Return the first `limit` objects (0: all)."""
+    return _page(transport, selection, limit)
 
 
 def newest_version(transport: Transport, selection: Selection) -> str:

@@ -1,6 +1,6 @@
 """Keeps a listener informed of every object of a kind: list, watch, resume, list again.
 
-Two states. *Listing*: everything is read in pages and told, then what has vanished, then `synced`.
+Two states. *Listing*: everything is read and told, then what has vanished, then `synced`.
 *Watching*: changes are told from the list's resourceVersion on; when a watch ends, for whatever
 reason, it is resumed from the newest resourceVersion that was told or bookmarked, so nothing is
 missed. Only when the server cannot resume from there (410), or what it sends cannot be read again
@@ -16,7 +16,7 @@ A watch is at-least-once: an object may be told again, or in an older form after
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import ParamSpec
 
 import structlog
@@ -26,8 +26,9 @@ from jobledger.adapters.kube.errors import UnreadableAnswer, event_error, unread
 from jobledger.adapters.kube.transport import Transport
 from jobledger.adapters.kube.watching.backoff import Backoff
 from jobledger.adapters.kube.watching.health import WatchHealth
+from jobledger.adapters.kube.watching.initial_events import initial_events
 from jobledger.adapters.kube.watching.known_objects import KnownObjects
-from jobledger.adapters.kube.watching.listing import Selection, newest_version, pages
+from jobledger.adapters.kube.watching.listing import Selection, first_page, newest_version, pages
 from jobledger.adapters.kube.watching.stream import WatchStream
 from jobledger.adapters.kube.watching.timing import WatchTiming
 from jobledger.core.errors import (
@@ -39,7 +40,7 @@ from jobledger.core.errors import (
     VersionExpired,
 )
 from jobledger.core.ports.cluster import ObjectListener
-from jobledger.core.values.documents import text
+from jobledger.core.values.documents import Manifest, text
 from jobledger.core.values.instants import Instant
 
 UNREADABLE_TIMES = 3
@@ -91,6 +92,8 @@ class Reflector:
         self._list_reason = "first list"
         """Why everything is to be listed before the next watch; empty if it is not."""
         self._page_limit = timing.pace.page_limit
+        self._may_stream = True
+        """Whether a long list may be asked for as the beginning of a watch."""
         self._unreadable_times = 0
         self._short_watches = 0
         self._version_known_at = float("-inf")
@@ -149,13 +152,12 @@ class Reflector:
         present: set[str] = set()
         version = ""
         shown_at = None
-        for page in pages(self._transport, self._selection, self._page_limit):
-            at = self._contact()
+        for told_version, objects in self._everything(present):
+            at, version = self._contact(), version or told_version
             if shown_at is None:
-                shown_at, version = at, page.metadata.resourceVersion
+                shown_at = at
                 self._tell_of_gap(at)
-            for raw in page.items or ():
-                manifest = self._decoder.object(self._selection.about, raw)
+            for manifest in objects:
                 present.add(self._known.note(manifest))
                 self._tell(self._listener.seen, manifest, at)
         at = self._clock.now()
@@ -170,6 +172,41 @@ class Reflector:
         self.health.synced = True
         self._tell(self._listener.synced, at)
         return 0.0
+
+    def _everything(self, present: set[str]) -> Iterator[tuple[str, Iterable[Manifest]]]:
+        """Yield all that exists, in parts; and at which version, once that is known.
+
+        What is no page long is asked for as the beginning of a watch: that the server sends out of
+        its memory, where pages cost it a look into etcd each. One that does not is asked for pages.
+        """
+        about = self._selection.about
+        first = first_page(self._transport, self._selection, self._page_limit)
+        if first.metadata.continue_token and self._may_stream:
+            try:
+                stream = self._opened("")
+            except RequestThrottled:
+                raise
+            except ClusterError:
+                pass  # it does not know how, or not now
+            else:
+                yield from self._streamed(stream, present)
+                return
+        for page in pages(self._transport, self._selection, self._page_limit, first):
+            objects = (self._decoder.object(about, raw) for raw in page.items or ())
+            yield page.metadata.resourceVersion, objects
+        self._may_stream = True
+
+    def _streamed(
+        self, stream: WatchStream, present: set[str]
+    ) -> Iterator[tuple[str, Iterable[Manifest]]]:
+        """Yield what a watch begins with; after one that breaks off pages are asked for."""
+        self._stream, self._may_stream = stream, False
+        try:
+            yield from initial_events(stream, self._decoder, self._selection.about, present)
+        finally:
+            self._stream = None
+            stream.close()
+        self._may_stream = True
 
     def _tell_of_gap(self, until: Instant) -> None:
         """Tell that changes may have been missed, but for the first list, before which none were.

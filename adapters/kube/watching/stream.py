@@ -14,6 +14,8 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 
 _READ_AT_ONCE = 256 * 1024
 
+_ALL_FIRST = (("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan"))
+
 
 class WatchStream:
     """The answer to one watch request, while it lasts."""
@@ -35,6 +37,9 @@ class WatchStream:
     ) -> "WatchStream":
         """Ask for what changes after `resource_version`; raise `VersionExpired` if that is gone.
 
+        Without a version all that exists comes first, then a bookmark, then what changes; a server
+        before Kubernetes 1.32 refuses that (`RequestInvalid`). Source: KEP-3157.
+
         The server ends the watch after the first time-out; a silence as long as the second (no
         event, no bookmark) is taken for a dead connection.
         """
@@ -44,7 +49,7 @@ class WatchStream:
             query=(
                 ("watch", "true"),
                 ("allowWatchBookmarks", "true"),
-                ("resourceVersion", resource_version),
+                *((("resourceVersion", resource_version),) if resource_version else _ALL_FIRST),
                 ("timeoutSeconds", str(server_timeout_seconds)),
                 *selection.query,
             ),

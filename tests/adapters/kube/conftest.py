@@ -26,7 +26,7 @@ class Watched:
         while len(asked) < number:
             requests += 1
             last = self.server.wait_for_requests(requests)[requests - 1]
-            asked += [last.query["resourceVersion"]] if "watch" in last.query else []
+            asked += [last.query.get("resourceVersion", "")] if "watch" in last.query else []
         return asked
 
 

@@ -21,6 +21,7 @@ from tests.support.canned_server import (
 
 EXPIRED = refusal(410, "Expired", "too old resource version: 100 (905)")
 EXPIRED_EVENT = Stream((watch_line("ERROR", status(410, "Expired", "too old resource version")),))
+UNKNOWN = refusal(422, "Invalid", "sendInitialEvents is forbidden for watch")
 ERROR_EVENT = Stream((watch_line("ERROR", status(500, "InternalError", "etcd went away")),))
 
 Start = Callable[..., Watched]
@@ -128,6 +129,7 @@ def test_a_list_that_breaks_off_tells_nothing_gone(watched: Start) -> None:
         list_of(rayjob("a", 90), rayjob("b", 91)),
         EXPIRED,
         list_of(rayjob("a", 150), version="200", continue_token="more"),
+        UNKNOWN,
         NoAnswer(),
         list_of(rayjob("a", 150), rayjob("b", 151), version="210"),
     )
@@ -140,24 +142,26 @@ def test_a_list_that_breaks_off_tells_nothing_gone(watched: Start) -> None:
 def test_a_list_in_pages_is_one_list(watched: Start) -> None:
     one = watched(
         list_of(rayjob("a", 90), rayjob("b", 91), continue_token="more"),
+        UNKNOWN,
         list_of(rayjob("c", 92), version="104"),
     )
     one.listener.wait_for("synced")
     assert one.listener.story == ["seen a", "seen b", "seen c", "synced"]
-    first, second = one.server.received[:2]
+    first, _, second = one.server.received[:3]
     assert (first.query["limit"], second.query["limit"]) == ("2", "2")
     assert second.query["continue"] == "more"
-    assert one.watches(1) == ["100"], "a watch from the first page's version misses nothing"
+    assert one.watches(2) == ["", "100"], "a watch from the first page's version misses nothing"
 
 
 def test_a_state_forgotten_between_pages_is_read_at_once(watched: Start) -> None:
     one = watched(
         list_of(rayjob("a", 90), continue_token="more"),
+        UNKNOWN,
         EXPIRED,
         list_of(rayjob("a", 90), rayjob("b", 91)),
     )
     one.listener.wait_for("synced")
-    assert "limit" not in one.server.received[2].query
+    assert "limit" not in one.server.received[3].query
     assert "interrupted" not in one.listener.story
 
 
