@@ -38,7 +38,7 @@ class WatchStream:
         """Ask for what changes after `resource_version`; raise `VersionExpired` if that is gone.
 
         Without a version all that exists comes first, then a bookmark, then what changes; a server
-        before Kubernetes 1.32 refuses that (`RequestInvalid`). Source: KEP-3157.
+        that does not know how refuses that (`RequestInvalid`). Source: KEP-3157.
 
         The server ends the watch after the first time-out; a silence as long as the second (no
         event, no bookmark) is taken for a dead connection.
