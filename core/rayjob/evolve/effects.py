@@ -153,7 +153,7 @@ def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
         case EffectKind.FIND_CLUSTER:
             return _cluster_found(state, event)
         case EffectKind.CREATE_SERVICE | EffectKind.UPDATE_SERVICE:
-            there = attempt.cluster_name if attempt is not None else ""
+            there = attempt.cluster_name if attempt is not None and not event.gone else ""
             return replace(state, service_leads_to=there)
         case EffectKind.APPLY_POD_GROUP:
             grouped = replace(attempt, pod_group=True) if attempt is not None else None

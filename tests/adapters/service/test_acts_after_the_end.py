@@ -85,6 +85,9 @@ def test_a_service_of_this_process_is_led_on_unseen_unless_it_is_another_since(s
             act(world, job, attempt_of(bench, job, UPDATE, 2), NAMES)
         return
     done = act(world, job, attempt_of(bench, job, UPDATE, 2), NAMES)
+    if since == "deleted":  # to make it is another effect
+        assert (done.gone, done.already) == (True, True)
+        done = act(world, job, attempt_of(bench, job, CREATE, 2), NAMES)
     found = bench.cluster.get(SERVICES, "ml", SERVICE)
     assert (leads_to(found), done.uid) == (name_of(job, 2), uid_of(found or {}))
 
@@ -178,10 +181,12 @@ def test_a_service_that_leads_elsewhere_is_led_back_at_the_next_try() -> None:
     assert leads_to(bench.cluster.get(SERVICES, "ml", SERVICE)) == name_of(job, 2)
 
 
-def test_a_service_that_somebody_deleted_is_made_anew() -> None:
+def test_a_service_that_somebody_deleted_is_found_gone_and_made_by_another_effect() -> None:
     bench = Bench()
     job = bench.job()
-    do(bench, job, attempt_of(bench, job, UPDATE, 2))
+    done = do(bench, job, attempt_of(bench, job, UPDATE, 2))
+    assert (done.gone, bench.cluster.get(SERVICES, "ml", SERVICE)) == (True, None)
+    do(bench, job, attempt_of(bench, job, CREATE, 2))
     assert leads_to(bench.cluster.get(SERVICES, "ml", SERVICE)) == name_of(job, 2)
 
 

@@ -1,6 +1,6 @@
 """The Service of the job's head, or its PodGroup, is gone: it is made again while it is needed."""
 
-from jobledger.core.jobs.events import EffectRequested
+from jobledger.core.jobs.events import EffectRequested, EffectSucceeded
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.rayjob.decide.decider import RAYJOB
@@ -17,7 +17,7 @@ from tests.support.rayjob_builders import (
     named,
     poll,
 )
-from tests.support.rayjob_stories import seen
+from tests.support.rayjob_stories import failed_attempts, seen
 from tests.support.rows import Outlook, check_outlook, table
 
 SERVICE, GROUP = f"{JOB}-head-svc", f"ray-{JOB}-pg"
@@ -61,6 +61,18 @@ RUNS = (*HANDED_IN, done(EffectKind.CREATE_SERVICE, 12), poll("RUNNING", 20))
             gone("Service", SERVICE, 110),
         ),
         said=[PartVanished, EffectRequested],
+        under_way=[f"create_service {SERVICE}"],
+    ),
+    Outlook(
+        rule="one that went between two attempts is made, not led on, and told so",
+        story=(
+            *failed_attempts(1, backoff_limit=1),
+            done(EffectKind.CREATE_CLUSTER, 101, uid="cluster-2"),
+            cluster("ready", 110, attempt=2),
+            done(EffectKind.CREATE_SUBMITTER, 111, uid="submitter-2"),
+            done(EffectKind.UPDATE_SERVICE, 112, gone=True, already=True),
+        ),
+        said=[EffectSucceeded, EffectRequested],
         under_way=[f"create_service {SERVICE}"],
     ),
     Outlook(

@@ -23,6 +23,7 @@ from jobledger.core.values.documents import Json, Manifest, child, text
 def put_service(world: World, job: CachedJob, effect: OpenEffect, names: AttemptNames) -> Done:
     """Create the Service of the job's head, or let it lead to the attempt's RayCluster.
 
+    One that is to be led on and is gone is not made: that is another effect, and told as one.
     Raises `ObjectChanged` where a look shows that it leads elsewhere than to an earlier attempt's
     RayCluster: whoever holds the job now may have led it on meanwhile. Who tries again is asked
     for the lease first, and then leads on just what was seen.
@@ -34,7 +35,10 @@ def put_service(world: World, job: CachedJob, effect: OpenEffect, names: Attempt
     if known := world.services.pop(identity.uid, None):
         with suppress(ObjectChanged, ObjectNotFound, RequestInvalid):  # it is not what it was
             return _led(world, job, _lead(world, identity.namespace, name, known, wanted), sent)
-    found = world.cluster.get(SERVICES, identity.namespace, name) if _is_update(effect) else None
+    is_update = effect.desired.kind is EffectKind.UPDATE_SERVICE
+    found = world.cluster.get(SERVICES, identity.namespace, name) if is_update else None
+    if found is None and is_update:
+        return Done(gone=True, already=True)
     if found is None:
         try:
             return _led(world, job, world.cluster.create(SERVICES, wanted), sent)
@@ -77,10 +81,6 @@ def _remember(world: World, job: CachedJob, service: Manifest) -> None:
     if len(world.services) >= SERVICES_MAX:
         world.services.clear()
     world.services[job.identity.uid] = exactly(service)
-
-
-def _is_update(effect: OpenEffect) -> bool:
-    return effect.desired.kind is EffectKind.UPDATE_SERVICE
 
 
 def _leading(service: Manifest) -> Json:
