@@ -47,6 +47,9 @@ DASHBOARD_PORT_NAME = "dashboard"
 DASHBOARD_PORT = 8265
 """Port of the Ray job API where a RayCluster's specification names none."""
 
+LEADS_TO = "leads to"
+"""Key of what is told of the Service of a job's head: the RayCluster that it leads to."""
+
 
 def cluster_name(job_name: str, uid: str, attempt: int) -> str:
     """Return the name of an attempt's RayCluster: `<rayjob>-<5 characters>`."""

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.acceptance.jobs import counting, rayjob, runs
-from tests.acceptance.witness import RAYCLUSTERS, RAYJOBS
+from tests.acceptance.witness import KUBERNETES_EVENTS, RAYCLUSTERS, RAYJOBS
 from tests.operators.definitions import as_upstream_released, managed_by_is_admitted, newest
 from tests.operators.stage import Stage, stepwise
 from tests.support.api import JSON_PATCH
@@ -35,9 +35,18 @@ def test_retries_are_recorded_in_full(stage: Stage) -> None:
     stage.forensics_hold("train")
 
 
+def told_here(stage: Stage) -> set[str]:
+    """Return the reasons of our Kubernetes Events: upstream's name no action."""
+    told = stage.admin.list(KUBERNETES_EVENTS).body["items"]
+    return {one["reason"] for one in told if one.get("action")}
+
+
 @pytest.mark.parametrize("mode", ["K8sJobMode", "HTTPMode", "SidecarMode"])
 def test_one_job_is_handed_over_in_mid_retry_and_given_back(stage: Stage, mode: str) -> None:
-    """Handed over in attempt 2 and given back in attempt 3; no attempt runs twice."""
+    """Handed over in attempt 2 and given back in attempt 3; no attempt runs twice.
+
+    The Service, which leads to a RayCluster of KubeRay's name, is led on without a complaint.
+    """
     steps = stage.site.directory / "steps"
     with (
         managed_by_is_admitted(stage.admin),
@@ -54,6 +63,7 @@ def test_one_job_is_handed_over_in_mid_retry_and_given_back(stage: Stage, mode: 
         stage.goes_on(steps, 2)
         stage.wait_for_status("train", "Running", failed=2)
         stage.has_begun(steps, 3)
+        wait_until(lambda: "UpdatedService" in told_here(stage), "the Service is led on")
         assert "jobledger" in stage.writers("train")
         path = stage.admin.path(RAYJOBS, "train")
         given_back = stage.admin.request("PATCH", path, BACK, content_type=JSON_PATCH)
@@ -64,6 +74,7 @@ def test_one_job_is_handed_over_in_mid_retry_and_given_back(stage: Stage, mode: 
         stage.wait_for_phase("train", "Complete", 3)
     assert runs(steps / "runs") == 3
     assert [row[0] for row in stage.attempts("train")] == ["failed", "failed", "succeeded"]
+    assert "FailedToUpdateService" not in told_here(stage)
     stage.forensics_hold("train")
 
 

@@ -25,6 +25,7 @@ from jobledger.core.rayjob import names
 from jobledger.core.rayjob.phases import Phase
 from jobledger.core.rayjob.spec.spec import SubmissionMode
 from jobledger.core.rayjob.state import KnownCluster, KnownSubmitter, RayJobState, remember_gone
+from jobledger.core.values.documents import text
 from jobledger.core.values.ids import EffectId
 
 _MODE_FIXING = frozenset({EffectKind.CREATE_CLUSTER, EffectKind.FIND_CLUSTER})
@@ -153,8 +154,7 @@ def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
         case EffectKind.FIND_CLUSTER:
             return _cluster_found(state, event)
         case EffectKind.CREATE_SERVICE | EffectKind.UPDATE_SERVICE:
-            there = attempt.cluster_name if attempt is not None and not event.gone else ""
-            return replace(state, service_leads_to=there)
+            return replace(state, service_leads_to=_leads_to(state, event))
         case EffectKind.APPLY_POD_GROUP:
             grouped = replace(attempt, pod_group=True) if attempt is not None else None
             return replace(state, attempt=grouped, pod_group_held=True, pod_group_reduced=False)
@@ -180,6 +180,13 @@ def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
 
 def _closed(state: RayJobState, effect_id: EffectId) -> RayJobState:
     return replace(state, effects=without_effect(state.effects, effect_id))
+
+
+def _leads_to(state: RayJobState, event: EffectSucceeded) -> str:
+    """Return where the Service of the job's head leads; where nothing is said, as intended."""
+    if event.gone or state.attempt is None:
+        return ""
+    return text(event.sent, names.LEADS_TO) or state.attempt.cluster_name
 
 
 def _cluster_found(state: RayJobState, event: EffectSucceeded) -> RayJobState:

@@ -1,11 +1,16 @@
 """The Service of the job's head, or its PodGroup, is gone: it is made again while it is needed."""
 
+from msgspec.structs import replace
+
 from jobledger.core.jobs.events import EffectRequested, EffectSucceeded
+from jobledger.core.jobs.observations import EffectEnded
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.rayjob.decide.decider import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import PartVanished
-from jobledger.core.rayjob.observations.observations import PartGone
+from jobledger.core.rayjob.names import LEADS_TO
+from jobledger.core.rayjob.observations.observations import PartGone, RayJobObservation
+from jobledger.core.rayjob.state import RayJobState
 from tests.support.rayjob_builders import (
     HTTP,
     JOB,
@@ -26,6 +31,12 @@ GROUPED = Policy(batch_scheduler="volcano")
 
 def gone(kind: str, name: str, at: float = 50) -> PartGone:
     return named(PartGone(id=UNNAMED, at=after(at), kind=kind, name=name))
+
+
+def leads_elsewhere(state: RayJobState) -> RayJobObservation:
+    found = done(EffectKind.CREATE_SERVICE, 12, already=True)(state)
+    assert isinstance(found, EffectEnded)
+    return named(replace(found, sent={LEADS_TO: "another"}))
 
 
 PENDING = (
@@ -74,6 +85,12 @@ RUNS = (*HANDED_IN, done(EffectKind.CREATE_SERVICE, 12), poll("RUNNING", 20))
         ),
         said=[EffectSucceeded, EffectRequested],
         under_way=[f"create_service {SERVICE}"],
+    ),
+    Outlook(
+        rule="one that leads elsewhere already, as another controller has it, is led on",
+        story=(*HANDED_IN, leads_elsewhere),
+        said=[EffectSucceeded, EffectRequested],
+        under_way=[f"update_service {SERVICE}"],
     ),
     Outlook(
         rule="one that was never made is no loss",

@@ -15,7 +15,7 @@ from jobledger.core.errors import ObjectChanged, ObjectExists, ObjectNotFound, R
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.ports.cluster import SERVICES
 from jobledger.core.rayjob.manifests.head_service import build_head_service, leads_to
-from jobledger.core.rayjob.names import cluster_name
+from jobledger.core.rayjob.names import LEADS_TO, cluster_name
 from jobledger.core.rayjob.spec.installation import Installation
 from jobledger.core.values.documents import Json, Manifest, child, text
 
@@ -23,15 +23,15 @@ from jobledger.core.values.documents import Json, Manifest, child, text
 def put_service(world: World, job: CachedJob, effect: OpenEffect, names: AttemptNames) -> Done:
     """Create the Service of the job's head, or let it lead to the attempt's RayCluster.
 
-    One that is to be led on and is gone is not made: that is another effect, and told as one.
-    Raises `ObjectChanged` where a look shows that it leads elsewhere than to an earlier attempt's
-    RayCluster: whoever holds the job now may have led it on meanwhile. Who tries again is asked
-    for the lease first, and then leads on just what was seen.
+    One that is to be led on and is gone is not made, and one that leads elsewhere than to an
+    earlier attempt's RayCluster is not led on: whoever holds the job now may have led it there, or
+    another controller. That is only told, and what follows is another effect, told as what it is:
+    who asks for it has to hold the lease, and then leads on just what was seen.
     """
     identity, name = job.identity, effect.desired.name
     target = names.cluster_of(job, effect.attempt)
     wanted = build_head_service(job.manifest, target, world.mapper.of(Installation))
-    sent: Manifest = {"leads to": target}
+    sent: Manifest = {LEADS_TO: target}
     if known := world.services.pop(identity.uid, None):
         with suppress(ObjectChanged, ObjectNotFound, RequestInvalid):  # it is not what it was
             return _led(world, job, _lead(world, identity.namespace, name, known, wanted), sent)
@@ -52,7 +52,8 @@ def put_service(world: World, job: CachedJob, effect: OpenEffect, names: Attempt
         return Done(uid=text(found, "metadata", "uid"), already=True)
     if leads_there not in _earlier(job, effect.attempt):
         _remember(world, job, found)
-        raise ObjectChanged(f"Service {name} leads to {leads_there}")
+        uid = text(found, "metadata", "uid")
+        return Done(uid=uid, already=True, sent={LEADS_TO: leads_there})
     led = _lead(world, identity.namespace, name, exactly(found), wanted)
     return _led(world, job, led, sent)
 
