@@ -65,7 +65,7 @@ def said(life: Life, theirs: Told, ours: Told) -> str:
         return ""
     if life.differs:
         return f"{life.name}: does not differ any more ({life.differs})\n"
-    done = f" {life.mode} {life.spec} {' '.join(theirs.end['done'])}" if theirs.end["done"] else ""
+    done = " ".join(["", life.mode, str(life.spec), *life.changes, "-", *theirs.end["done"]])
     return "\n    ".join([f"{life.name}:{done}", *found]) + "\n"
 
 

@@ -16,6 +16,9 @@ QUIET_SECONDS = 8.0
 QUIET_LIMIT_SECONDS = 90.0
 
 
+DASHBOARD = {"dashboard": 8265}
+
+
 class NotReached(Exception):
     """A step waited in vain for a controller."""
 
@@ -127,18 +130,16 @@ def ready(actor: Actor) -> None:
 def begin_head(world: World, cluster: str, *, sidecar: bool = False) -> None:
     """Start the head of a RayCluster: its Service, its Pod, its status."""
     api = world.api
-    owner = api.get(RAYCLUSTERS, cluster).body["metadata"]
+    document = api.get(RAYCLUSTERS, cluster).body
+    owner = document["metadata"]
     owners = [
         {"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": cluster, "uid": owner["uid"]}
         | {"controller": True}
     ]
     labels = {"ray.io/cluster": cluster, "ray.io/node-type": "head"}
     metadata = {"labels": labels, "ownerReferences": owners}
-    port = {"name": "dashboard", "port": 8265}
-    api.create(
-        SERVICES,
-        {"metadata": {**metadata, "name": f"{cluster}-head-svc"}, "spec": {"ports": [port]}},
-    )
+    service = {"metadata": {**metadata, "name": f"{cluster}-head-svc"}}
+    api.create(SERVICES, {**service, "spec": {"ports": _ports(document)}})
     names = ["ray-head", *(["ray-job-submitter"] if sidecar else [])]
     made = api.create(
         PODS,
@@ -154,6 +155,13 @@ def begin_head(world: World, cluster: str, *, sidecar: bool = False) -> None:
     head = {"podIP": "10.1.1.1", "podName": f"{cluster}-head", "serviceName": f"{cluster}-head-svc"}
     reply = api.merge(RAYCLUSTERS, cluster, {"status": {"state": "ready", "head": head}}, "status")
     assert reply.code == 200, reply.message  # OK
+
+
+def _ports(cluster: Document) -> list[Document]:
+    """Return the ports of a head's Service: those of its container, or the dashboard's."""
+    (ray, *_) = cluster["spec"]["headGroupSpec"]["template"]["spec"]["containers"]
+    named = {port.get("name") or "unnamed": port["containerPort"] for port in ray.get("ports", ())}
+    return [{"name": name, "port": port} for name, port in (named or DASHBOARD).items()]
 
 
 def container(name: str, code: int | None = None) -> Document:

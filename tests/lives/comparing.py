@@ -4,6 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.lives.told import Told
+from tests.upstream.rayjob_cases import Case
+from tests.upstream.rayjob_known import KNOWN
+from tests.upstream.rayjobs import Built, between
 
 OURS_ALONE = frozenset(
     {
@@ -21,7 +24,14 @@ OF_OLD_CACHES = frozenset(
 )
 """Upstream tells of these where its cache is behind: it tries again what is done."""
 
+TOLD_ONCE = frozenset({"UpdatedRayCluster"})
+"""Reasons of Kubernetes Events that upstream tells again on every change."""
+
 OF_THE_HEAD = frozenset({"jobStatus", "message", "rayJobInfo"})
+
+SINCE_1_7 = ("kuberay-1-7-waits", "kuberay-1-7-submitter-labels")
+"""Lines of docs/differences.md by which the submitter of each life is another."""
+NO_CASE = Case(id="", job={})
 
 SILENT = ("jobStatusCheckFailureStartTime",)
 """Fields that 1.7 brought."""
@@ -44,7 +54,8 @@ def differences(theirs: Told, ours: Told) -> list[str]:
 
 
 def _stopped(theirs: Told, ours: Told) -> Iterator[str]:
-    if theirs.stopped_at or ours.stopped_at:
+    is_refused = theirs.stopped_at.startswith("refused") and theirs.stopped_at == ours.stopped_at
+    if (theirs.stopped_at or ours.stopped_at) and not is_refused:
         yield f"stopped: {theirs.stopped_at!r}, ours {ours.stopped_at!r}"
 
 
@@ -91,9 +102,40 @@ def _at_end(theirs: dict[str, Any], ours: dict[str, Any], *, waited: bool) -> It
     for key, left in theirs.items():
         before, after = left, ours[key]
         if key == "events":
-            before = sorted(set(before) - OF_OLD_CACHES)
+            before = sorted(set(before) - (OF_OLD_CACHES - set(after)))
             after = sorted(set(after) - OURS_ALONE)
+        if key == "notes":
+            yield from _in_notes(before, after)
+            continue
+        if key == "made":
+            yield from _in_made(before, after)
+            continue
         if key == "asked" and waited:
             before, after = before | {"stops": 0}, after | {"stops": 0}  # they name no Ray job
         if before != after:
             yield f"{key}: {before}, ours {after}"
+
+
+def _in_notes(theirs: dict[str, int], ours: dict[str, int]) -> Iterator[str]:
+    """Yield Kubernetes Events that differ in type, words or, of what was done, how often."""
+    for note in sorted({*theirs, *ours}):
+        reason, kind, _ = note.split(" ", 2)
+        before, after = theirs.get(note, 0), ours.get(note, 0)
+        if reason in OURS_ALONE or (reason in OF_OLD_CACHES and not after):
+            continue
+        if reason in TOLD_ONCE or kind == "Warning":
+            before, after = min(before, 1), min(after, 1)
+        if before != after:
+            yield f"told {before} times, ours {after}: {note}"
+
+
+def _in_made(theirs: dict[str, Any], ours: dict[str, Any]) -> Iterator[str]:
+    """Yield where the objects differ that were made, and what was handed in."""
+    yield from between(*followed(Built(made=theirs), Built(made=ours)))
+
+
+def followed(theirs: Built, ours: Built) -> tuple[Built, Built]:
+    """Return what was made without what the release that is followed makes otherwise."""
+    for name in SINCE_1_7:
+        theirs, ours = KNOWN[name](NO_CASE, theirs, ours)
+    return theirs, ours

@@ -1,5 +1,6 @@
 """Lives that are drawn: what happens, in any order, each once the one before has had its effect."""
 
+import functools
 import random
 import time
 from collections.abc import Callable
@@ -7,14 +8,46 @@ from typing import Any
 
 from tests.lives import acting as a
 from tests.lives.acting import Actor, Step
+from tests.lives.comparing import followed
 from tests.lives.life import HTTP, INTERACTIVE, K8S, SIDECAR, Life
 from tests.lives.world import RAYCLUSTERS
 from tests.support.api import JOBS, RAYJOBS
+from tests.upstream import rayjob_data
+from tests.upstream.rayjob_cases import SMALL, case_of
+from tests.upstream.rayjob_changes import CHANGES
+from tests.upstream.rayjobs import between, ours, theirs
 
 CALM_SECONDS = 5.0
 """Longer than upstream takes to look again."""
 HEARD = 40.0
 """Limit until a controller goes on; upstream's pauses grow where something went wrong."""
+UNSHARED = ("backoffLimit", "deletionStrategy")
+"""Fields that no job on a shared RayCluster may have."""
+SILENT_HEARD = 170.0
+"""The same where no head answers: a dozen passes of upstream's have failed by then."""
+
+
+FLOW = (
+    *("name", "namespace", "no", "selector", "suspend", "managed", "unknown", "interactive"),
+    *("deadline", "pre", "backoff", "ttl", "rules", "strategy", "old", "retried", "resumed"),
+    *("nothing", "job", "escape", "auth", "head-service-name"),
+)
+"""Beginnings of changes that are acts here already, or that ask for more than heads here."""
+
+
+@functools.cache
+def shapes(mode: str) -> list[str]:
+    """Return changes of a manifest with which the same is made in a mode, before it is played."""
+    prefix = [] if mode == K8S else [HTTP if mode == INTERACTIVE else mode]
+    answers, found = rayjob_data.read(), []
+    for name in CHANGES:
+        case = case_of("small", SMALL, [*prefix, name], "")
+        if name.startswith(FLOW) or case.id not in answers:
+            continue
+        answer = theirs(answers[case.id])
+        if not answer.type and not answer.failed and not between(*followed(answer, ours(case))):
+            found.append(name)
+    return found
 
 
 def phase(actor: Actor) -> str:
@@ -76,7 +109,14 @@ def _goes_on(actor: Actor) -> bool:
     clusters = there(actor, RAYCLUSTERS)
     if _is_elsewhere(actor) or any(one["metadata"].get("finalizers") for one in clusters):
         return False
-    now = phase(actor)
+    now, spec = phase(actor), actor.world.history(RAYJOBS, actor.name)[-1][1]["spec"]
+    waits = spec.get("shutdownAfterJobFinishes") and spec.get("ttlSecondsAfterFinished")
+    if now in ("Complete", "Failed") and waits:
+        return any(not one["metadata"].get("deletionTimestamp") for one in clusters)
+    if now in ("Initializing", "Waiting") and spec.get("preRunningDeadlineSeconds"):
+        return True
+    if now == "Initializing" and spec.get("activeDeadlineSeconds"):
+        return True
     return now in ("", "Retrying", "Suspending") or (now == "Initializing" and not clusters)
 
 
@@ -89,7 +129,9 @@ def _submitter(ended: str) -> Callable[[Actor], bool]:
         actor.ended.add(one)
         a.submitter(ended)(actor)
         if not _is_elsewhere(actor):  # both give the Ray job of one that ended well 30 s
-            actor.world.wait(lambda: phase(actor) != "Running", HEARD)
+            is_silent = actor.cluster in actor.world.heads.silent
+            limit = SILENT_HEARD if is_silent else HEARD
+            actor.world.wait(lambda: phase(actor) != "Running", limit)
         return True
 
     return act
@@ -103,6 +145,13 @@ def _edit(but: tuple[str, ...] = (), **spec: object) -> Callable[[Actor], bool]:
         return True
 
     return act
+
+
+def _deadline(actor: Actor) -> bool:
+    """Set a deadline that passes at once, unless the Ray job has ended: its end counts here."""
+    status = actor.status().get("jobStatus")
+    is_over = phase(actor) == "Running" and status in ("SUCCEEDED", "FAILED", "STOPPED")
+    return not is_over and _edit(("Waiting",), activeDeadlineSeconds=4)(actor)
 
 
 def _delete_cluster(actor: Actor) -> bool:
@@ -167,7 +216,7 @@ ACTS: dict[str, tuple[int, Callable[[Actor], bool]]] = {
     "delete-service": (1, _service),
     "backoff-2": (2, _edit(("Waiting",), backoffLimit=2)),
     "backoff-0": (1, _edit(backoffLimit=0)),
-    "deadline": (1, _edit(("Waiting",), activeDeadlineSeconds=1)),
+    "deadline": (1, _deadline),
     "no-deadline": (1, _edit(activeDeadlineSeconds=None)),
     "pre-running": (1, _edit(preRunningDeadlineSeconds=4)),
     "no-pre-running": (1, _edit(preRunningDeadlineSeconds=None)),
@@ -249,6 +298,7 @@ def _step(name: str) -> Step:
 def drawn(seed: int) -> Life:
     """Return the life that a seed draws."""
     dice = random.Random(seed)
+    policies = ("DeleteCluster", "DeleteWorkers", "DeleteSelf", "DeleteNone")
     mode = dice.choice((K8S, K8S, HTTP, SIDECAR, INTERACTIVE))
     spec: dict[str, Any] = {}
     if mode != INTERACTIVE and dice.random() < 0.6:
@@ -258,9 +308,18 @@ def drawn(seed: int) -> Life:
         if dice.random() < 0.3:
             spec["ttlSecondsAfterFinished"] = 3
     elif dice.random() < 0.3:
-        policies = ("DeleteCluster", "DeleteWorkers", "DeleteSelf", "DeleteNone")
         spec["deletionStrategy"] = {
             key: {"policy": dice.choice(policies)} for key in ("onSuccess", "onFailure")
+        }
+    elif dice.random() < 0.4:
+        when: list[dict[str, Any]] = [{"jobStatus": dice.choice(("SUCCEEDED", "FAILED"))}]
+        when.append({"jobDeploymentStatus": dice.choice(("Complete", "Failed"))})
+        rules = zip(dice.sample(policies, 2), when, strict=True)
+        spec["deletionStrategy"] = {
+            "deletionRules": [
+                {"policy": policy, "condition": {**one, "ttlSeconds": dice.choice((0, 3))}}
+                for policy, one in rules
+            ]
         }
     if dice.random() < 0.2:
         spec["jobId"] = "by-hand"
@@ -269,4 +328,12 @@ def drawn(seed: int) -> Life:
     chosen = dice.choices(names, weights, k=dice.randint(8, 22))
     if dice.random() < 0.8:
         chosen = ["ready", *chosen]
-    return Life(f"d{seed}", mode, (calm, *(_step(name) for name in chosen)), spec)
+    known = shapes(mode)
+    if dice.random() < 0.8:  # a third of them are about runtimeEnvYAML
+        known = [name for name in known if not name.startswith("env-")]
+    changes = tuple(dice.sample(known, dice.choice((0, 1, 1, 2, 3))))
+    if mode != SIDECAR and dice.random() < 0.15:
+        spec |= {"clusterSelector": {"ray.io/cluster": f"d{seed}-shared"}, "rayClusterSpec": None}
+        spec = {key: item for key, item in spec.items() if key not in UNSHARED}
+        changes = ()
+    return Life(f"d{seed}", mode, (calm, *(_step(name) for name in chosen)), spec, changes)

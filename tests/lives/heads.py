@@ -32,9 +32,13 @@ class Heads:
     """What is said of a Ray job: RayCluster and submission id -> answer."""
     silent: set[str] = field(default_factory=set)
     """RayClusters whose head does not answer."""
+    gone: set[str] = field(default_factory=set)
+    """RayClusters that are no more."""
     refusing: set[str] = field(default_factory=set)
     """RayClusters whose head takes no Ray job."""
     submissions: list[tuple[str, str]] = field(default_factory=list)
+    bodies: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    """What was handed in: RayCluster and the body of the request."""
     stops: list[tuple[str, str]] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _server: ThreadingHTTPServer | None = None
@@ -95,7 +99,8 @@ class Heads:
         with self._lock:
             info = dict(self.known.get((cluster, submission), {}))
         if method == "POST" and rest == "stop":
-            self.stops.append((cluster, submission))
+            if cluster not in self.gone:
+                self.stops.append((cluster, submission))
             return HTTPStatus.OK, {"stopped": bool(info)}
         if not info or rest:
             return HTTPStatus.NOT_FOUND, {"error": "Job does not exist"}
@@ -110,6 +115,7 @@ class Heads:
                 "error": "Please use a different submission_id"
             }
         self.submissions.append((cluster, submission))
+        self.bodies.append((cluster, wanted))
         self.says(cluster, submission, "PENDING")
         return HTTPStatus.OK, {"job_id": submission, "submission_id": submission}
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.lives.acting import Step
+from tests.upstream.rayjob_changes import CHANGES
 
 K8S, HTTP, SIDECAR, INTERACTIVE = "K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode"
 
@@ -16,6 +17,8 @@ class Life:
     mode: str
     steps: tuple[Step, ...]
     spec: dict[str, Any] = field(default_factory=dict)
+    changes: tuple[str, ...] = ()
+    """What else is changed of its manifest, by the names of `tests.upstream.rayjob_changes`."""
     differs: str = ""
     """The line of docs/differences.md by which it goes another way with us."""
 
@@ -37,3 +40,13 @@ def spec_of(life: Life) -> dict[str, Any]:
     }
     whole |= life.spec
     return {key: value for key, value in whole.items() if value is not None}
+
+
+def document_of(life: Life) -> dict[str, Any]:
+    """Return the manifest of a life's RayJob."""
+    document = {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": life.name}}
+    document |= {"spec": spec_of(life)}
+    for name in life.changes:
+        for change in CHANGES[name]:
+            change(document)
+    return document

@@ -10,7 +10,7 @@ from bench.throwaway import Server, open_directory
 from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
 from tests.lives.acting import Actor, NotReached, begin_head, settle
 from tests.lives.heads import Heads
-from tests.lives.life import Life, spec_of
+from tests.lives.life import Life, document_of, spec_of
 from tests.lives.told import Told, tell
 from tests.lives.world import RAYCLUSTERS, World
 from tests.operators.processes import started
@@ -50,9 +50,11 @@ def play(life: Life, world: World) -> Told:
     """Play a life in one world; return what is left of it."""
     selected = str((life.spec.get("clusterSelector") or {}).get("ray.io/cluster", ""))
     actor = Actor(world, life.name, life.mode, selected)
-    document = {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": life.name}}
-    reply = world.api.create(RAYJOBS, {**document, "spec": spec_of(life)})
-    assert reply.code == 201, (life.name, reply.message)  # Created
+    if selected.startswith(life.name):
+        _share(world, selected)
+    reply = world.api.create(RAYJOBS, document_of(life))
+    if reply.code != 201:  # Created
+        return Told(end={"done": []}, stopped_at=f"refused: {reply.message}")
     actor.until(lambda: world.history(RAYJOBS, life.name), "the RayJob is seen")
     stopped = ""
     for number, step in enumerate(life.steps, 1):
@@ -74,7 +76,7 @@ def _both(programs: Path, settings: Mapping[str, str]) -> Iterator[tuple[World, 
         stack.enter_context(_kuberay(program, directory, theirs, settings))
         stack.enter_context(_jobledger(directory, ours, settings))
         for world in (theirs, ours):
-            _share(world)
+            _share(world, SHARED)
         yield theirs, ours
 
 
@@ -129,10 +131,10 @@ def _jobledger(directory: Path, world: World, settings: Mapping[str, str]) -> It
             yield
 
 
-def _share(world: World) -> None:
-    """Make the RayCluster that some lives select."""
-    spec = spec_of(Life(SHARED, "HTTPMode", ()))["rayClusterSpec"]
-    document = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": SHARED}}
+def _share(world: World, name: str) -> None:
+    """Make a RayCluster that lives select."""
+    spec = spec_of(Life(name, "HTTPMode", ()))["rayClusterSpec"]
+    document = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": name}}
     reply = world.api.create(RAYCLUSTERS, {**document, "spec": spec})
     assert reply.code == 201, reply.message  # Created
-    begin_head(world, SHARED)
+    begin_head(world, name)

@@ -25,10 +25,14 @@ def shows(phase: str, job: str = "", **more: str) -> dict[str, Any]:
 
 def told(*phases: dict[str, Any], **end: Any) -> Told:  # noqa: ANN401 whatever is left
     left = {"rayjob": "there", "clusters": ["left"], "events": {"CreatedRayCluster": 1}, "done": []}
+    left |= {"notes": {}, "made": {}}
     return Told(phases=list(phases), end={**left, **end})
 
 
 RAN = (shows("Initializing"), shows("Running", "RUNNING"), shows("Complete", "SUCCEEDED"))
+BAD = "InvalidRayJobSpec Warning"
+WORKERS, BEHIND = "UpdatedRayCluster Normal", "FailedToCreateRayCluster Warning"
+TEMPLATE: dict[str, Any] = {"template": {}}
 SUSPENDED = (shows("Initializing"), shows("Suspending"), shows("Suspended"))
 
 
@@ -44,6 +48,16 @@ SUSPENDED = (shows("Initializing"), shows("Suspending"), shows("Suspended"))
             told(*RAN, events={"CreatedRayCluster": 3, "FailedToCreateRayCluster": 1}),
             told(*RAN, events={"CreatedRayCluster": 1, "AttemptFailed": 1}),
             id="Kubernetes Events that only one of them tells",
+        ),
+        pytest.param(
+            told(*RAN, notes={f"{BAD} x": 2, f"{WORKERS} x": 3, f"{BEHIND} ": 1}),
+            told(*RAN, notes={f"{BAD} x": 1, f"{WORKERS} x": 1}),
+            id="Kubernetes Events that upstream tells again and again, or for its cache",
+        ),
+        pytest.param(
+            replace(told(), stopped_at="refused: a name"),
+            replace(told(), stopped_at="refused: a name"),
+            id="a manifest that the API server refuses",
         ),
         pytest.param(
             told(shows("Initializing")),
@@ -96,6 +110,24 @@ def test_what_no_client_can_tell_apart_or_is_listed_is_no_difference(
             told(*RAN, events={}),
             "events: ['DeletedRayCluster'], ours []",
             id="a Kubernetes Event that is missing",
+        ),
+        pytest.param(
+            told(*RAN, events={}),
+            told(*RAN, events={"FailedToCreateService": 1}),
+            "events: [], ours ['FailedToCreateService']",
+            id="a failure that only ours tells",
+        ),
+        pytest.param(
+            told(*RAN, notes={"CreatedService Normal a": 1}),
+            told(*RAN, notes={"CreatedService Normal a": 2}),
+            "told 1 times, ours 2: CreatedService Normal a",
+            id="a Kubernetes Event that is told twice",
+        ),
+        pytest.param(
+            told(*RAN, made={"Job/1": {"metadata": {"labels": {"a": "b"}}, "spec": TEMPLATE}}),
+            told(*RAN, made={"Job/1": {"metadata": {"labels": {"a": "c"}}, "spec": TEMPLATE}}),
+            '.Job/1.metadata.labels.a: upstream "b", here "c"',
+            id="a field of an object that was made",
         ),
         pytest.param(
             told(*RAN),

@@ -1,5 +1,6 @@
 """What is left of a life: what a watch saw, and what there is at its end; no names, no times."""
 
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -8,6 +9,16 @@ from typing import Any
 from tests.lives.acting import Actor
 from tests.lives.world import EVENTS, RAYCLUSTERS
 from tests.support.api import JOBS, RAYJOBS, SERVICES
+from tests.upstream.comparing import plain
+from tests.upstream.rayjobs import by_name
+
+OF_THE_SERVER = frozenset(
+    {
+        *("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"),
+        *("clusterIP", "clusterIPs", "healthCheckNodePort"),
+    }
+)
+"""Fields that the API server fills in, each time otherwise."""
 
 _TIME = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(Z|( [+-]\d{4} \w+)?( m=\S+)?|[+-]\d\d:\d\d)?"
@@ -40,7 +51,8 @@ def tell(actor: Actor, stopped_at: str) -> Told:
     told.end = {
         **_object(actor),
         **_children(actor),
-        "events": _events(actor),
+        "made": _made(actor, names),
+        **_events(actor, names),
         "asked": _asked(actor),
         "done": actor.done,
     }
@@ -121,23 +133,70 @@ def _script(submitter: dict[str, Any]) -> str:
     return found[1] if found else "nothing"
 
 
-def _events(actor: Actor) -> dict[str, int]:
+def _made(actor: Actor, names: list[tuple[str, str]]) -> dict[str, Any]:
+    """Return what was asked of the API server and of the heads, without what is made up."""
+    made: list[dict[str, Any]] = []
+    for kind in (RAYCLUSTERS, JOBS, SERVICES):
+        numbers = {one["metadata"]["uid"]: 0 for one in actor.world.made_for(kind, actor.name)}
+        for _, document in list(actor.world.seen[kind]):
+            uid = document["metadata"]["uid"]
+            if numbers.get(uid) == 0:
+                numbers[uid] = sum(number > 0 for number in numbers.values()) + 1
+                made.append(_as_made(document, str(numbers[uid]), names))
+    ids = {status.get("jobId") for status in actor.statuses()}
+    asked = [
+        body
+        for cluster, body in actor.world.heads.bodies
+        if _is_of(actor, cluster) and body["submission_id"] in ids
+    ]
+    sent = {f"Submission/{n}": _plainly(plain(one), names) for n, one in enumerate(asked, 1)}
+    return by_name(made) | sent
+
+
+def _as_made(document: dict[str, Any], number: str, names: list[tuple[str, str]]) -> dict[str, Any]:
+    """Return an object as its maker wrote it, defaults of the API server included."""
+    made: dict[str, Any] = _plainly(document, names)
+    metadata = {key: item for key, item in made["metadata"].items() if key not in OF_THE_SERVER}
+    for owner in metadata["ownerReferences"]:
+        del owner["uid"]
+    spec = {key: item for key, item in made["spec"].items() if key not in OF_THE_SERVER}
+    if made["kind"] == "Job":
+        del spec["selector"]
+        for labels in (metadata["labels"], spec["template"]["metadata"]["labels"]):
+            for key in [key for key in labels if key.endswith("controller-uid")]:
+                del labels[key]
+    for port in spec.get("ports", []) if made["kind"] == "Service" else []:
+        port.pop("nodePort", None)
+    return {**made, "metadata": metadata | {"name": number}, "spec": spec}
+
+
+def _plainly(document: Any, names: list[tuple[str, str]]) -> Any:  # noqa: ANN401 any JSON
+    return json.loads(_plain(json.dumps(document), names))
+
+
+def _is_of(actor: Actor, cluster: str) -> bool:
+    made = actor.world.made_for(RAYCLUSTERS, actor.name)
+    return cluster in {actor.selected, *(one["metadata"]["name"] for one in made)}
+
+
+def _events(actor: Actor, names: list[tuple[str, str]]) -> dict[str, Any]:
+    """Return how often each Kubernetes Event was told, by reason and in words."""
     found: Counter[str] = Counter()
+    notes: Counter[str] = Counter()
     for event in actor.world.api.list(EVENTS).body["items"]:
         about = event["regarding"]
         if about.get("kind") == "RayJob" and about.get("name") == actor.name:
             series = event.get("series") or {}
-            found[event["reason"]] += max(
-                series.get("count", 1), event.get("deprecatedCount", 1), 1
-            )
-    return dict(sorted(found.items()))
+            times = max(series.get("count", 1), event.get("deprecatedCount", 1), 1)
+            found[event["reason"]] += times
+            note = "" if event["reason"].startswith("FailedTo") else event["note"]  # our client's
+            notes[_plain(f"{event['reason']} {event['type']} {note}", names)] += times
+    return {"events": dict(sorted(found.items())), "notes": dict(sorted(notes.items()))}
 
 
 def _asked(actor: Actor) -> dict[str, int]:
-    names = {made["metadata"]["name"] for made in actor.world.made_for(RAYCLUSTERS, actor.name)}
-    names |= {actor.selected}
     heads = actor.world.heads
     return {
-        "submissions": sum(cluster in names for cluster, _ in heads.submissions),
-        "stops": sum(cluster in names for cluster, _ in heads.stops),
+        "submissions": sum(_is_of(actor, cluster) for cluster, _ in heads.submissions),
+        "stops": sum(_is_of(actor, cluster) for cluster, _ in heads.stops),
     }

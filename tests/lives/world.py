@@ -58,6 +58,8 @@ class World:
                     if event["type"] == "ERROR":
                         raise AssertionError(event)
                     revision = event["object"]["metadata"]["resourceVersion"]
+                    if resource == RAYCLUSTERS and event["type"] == "DELETED":
+                        self.heads.gone.add(event["object"]["metadata"]["name"])
                     with self._changed:
                         self.seen[resource].append((event["type"], event["object"]))
                         self._changed.notify_all()

@@ -54,7 +54,7 @@ def theirs(answer: Answer) -> Built:
     if answer.get("unreadable") or answer.get("type"):
         kind = answer.get("type") or "unreadable"
         return Built(type=kind, message=answer.get("invalid") or answer["unreadable"])
-    made = _by_name(answer.get("objects") or ())
+    made = by_name(answer.get("objects") or ())
     for name in ("podGroupEnded", "podGroupGone"):
         if name in answer:
             made[name] = _size(answer[name])
@@ -118,7 +118,7 @@ def ours(case: Case) -> Built:
         further["podGroupGone"] = _size(child(gone, "spec"))
     if mode is SubmissionMode.HTTP:
         further["Submission"] = _sent(build_submission(job, job_id, runtime_env))
-    return Built(made={**_by_name(made), **further})
+    return Built(made={**by_name(made), **further})
 
 
 def _sent(submission: Submission) -> Any:  # noqa: ANN401 any JSON
@@ -142,7 +142,8 @@ def _size(spec: Mapping[str, Any]) -> Any:  # noqa: ANN401 any JSON
     return {"minMember": spec.get("minMember") or 0, **given}
 
 
-def _by_name(objects: Sequence[Any]) -> dict[str, Any]:
+def by_name(objects: Sequence[Any]) -> dict[str, Any]:
+    """Return objects by kind and name, in the form in which they are compared."""
     found = {}
     for item in objects:
         kept = copy.deepcopy(dict(item))

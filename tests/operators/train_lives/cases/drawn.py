@@ -1,14 +1,25 @@
-"""Lives whose steps are drawn by a seed."""
+"""Lives whose steps are drawn by a seed, and what their runtimes and jobs ask for."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from tests.acceptance.trainjobs import RUNTIMES, torch_runtime
 from tests.acceptance.witness import JOBSETS, TRAINJOBS
 from tests.operators.train_lives import nodes
-from tests.operators.train_lives.cases.table import Life, begin, patch, two_groups
+from tests.operators.train_lives.cases.table import (
+    Document,
+    Life,
+    groups_of,
+    job,
+    patch,
+    two_groups,
+    upstreams,
+)
 from tests.operators.train_lives.world import World
 from tests.support.api import CONFIGMAPS
+from tests.upstream.changing import Change
+from tests.upstream.runtime_changes import RUNTIME_CHANGES
+from tests.upstream.trainjob_changes import JOB_CHANGES
 
 LENGTH = 7
 
@@ -33,6 +44,17 @@ STEPS: dict[str, Callable[[World], object]] = {
 }
 OFTEN = ("run", "run", "suspend", "resume")
 
+OF_UPSTREAM = ("deepspeed", "jax", "mlx", "torch_", "xgboost")
+"""Runtimes of Trainer's own; torchtune's have volume claims, and a life in the table."""
+
+NOT_IN_RUNTIMES = ("ttl", "ports-without-name", "suspended-template", "replicas-", "no-policy")
+NOT_IN_JOBS = (
+    *("trainer-empty", "nodes-0", "nodes-below", "processes-0", "less-than", "memory-beyond"),
+    *("gpus-be", "cpus-be", "suspend", "deadline", "name-", "torchtune"),
+)
+"""Beginnings of changes that are steps here, that no life comes of, or that have a line of the page
+of differences."""
+
 
 def is_hooked(seed: int) -> bool:
     """Return whether webhooks are asked in the life of a seed: in every other one."""
@@ -51,14 +73,12 @@ def drawn(seed: int) -> Life:
 
     def lived(w: World) -> None:
         dice = random.Random(seed)
-        restarts = dice.choice([0, 0, 1, 5])
-        policy = {"failurePolicy": {"maxRestarts": restarts}} if restarts else {}
-        has_two = dice.random() < 0.3
-        runtime = two_groups(**policy) if has_two else torch_runtime("torch", **policy)
-        if dice.random() < 0.3:
-            kind = dice.choice(["jax", "xgboost"])
-            runtime["spec"]["mlPolicy"] = {"numNodes": 2, kind: {}}
-        begin(w, runtime, suspend=dice.random() < 0.3)
+        w.runtime(_runtime(dice))
+        document = job(suspend=dice.random() < 0.3)
+        if is_hooked(seed):  # what Trainer's refuse is built as it is without them
+            _change(dice, document, JOB_CHANGES, NOT_IN_JOBS)
+        w.submit(document)
+        w.settle("made")
         for number in range(LENGTH):
             name = dice.choice(steps)
             STEPS[name](w)
@@ -69,3 +89,36 @@ def drawn(seed: int) -> Life:
         w.settle("resumed at last")
 
     return lived
+
+
+def _runtime(dice: random.Random) -> Document:
+    """Return a runtime: a small one, or one of Trainer's own with some changes."""
+    restarts = dice.choice([0, 0, 1, 5])
+    policy = {"failurePolicy": {"maxRestarts": restarts}} if restarts else {}
+    if dice.random() < 0.4:
+        runtime = two_groups(**policy) if dice.random() < 0.3 else torch_runtime("torch", **policy)
+        if dice.random() < 0.3:
+            kind = dice.choice(["jax", "xgboost"])
+            runtime["spec"]["mlPolicy"] = {"numNodes": 2, kind: {}}
+        return runtime
+    runtime = upstreams(dice.choice(OF_UPSTREAM))
+    runtime["kind"], runtime["metadata"]["name"] = "TrainingRuntime", "torch"
+    for group in groups_of(runtime):
+        group["template"]["spec"]["backoffLimit"] = 0
+        group["template"]["spec"]["template"]["spec"]["restartPolicy"] = "Never"
+    runtime["spec"]["template"]["spec"] |= policy
+    _change(dice, runtime, RUNTIME_CHANGES, NOT_IN_RUNTIMES)
+    return runtime
+
+
+def _change(
+    dice: random.Random,
+    document: Document,
+    changes: Mapping[str, Sequence[Change]],
+    but: tuple[str, ...],
+) -> None:
+    """Make some changes of a document."""
+    names = [name for name in changes if not name.startswith(but)]
+    for name in dice.sample(names, dice.choice((0, 1, 1, 2))):
+        for change in changes[name]:
+            change(document)
