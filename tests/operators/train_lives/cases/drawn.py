@@ -79,6 +79,8 @@ def drawn(seed: int) -> Life:
             _change(dice, document, JOB_CHANGES, NOT_IN_JOBS)
         w.submit(document)
         w.settle("made")
+        if w.api.get(TRAINJOBS, "fit").code != 200:  # it was refused
+            return
         for number in range(LENGTH):
             name = dice.choice(steps)
             STEPS[name](w)
