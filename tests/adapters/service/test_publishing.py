@@ -122,6 +122,17 @@ def test_a_failure_backs_off_and_the_newest_of_a_phase_wins(desk: Desk) -> None:
     assert desk.cluster.statuses == [a_status("Running", jobStatus="RUNNING")]
 
 
+def test_conflicts_of_a_job_that_somebody_edits_all_the_time_do_not_fill_the_log(
+    desk: Desk,
+) -> None:
+    desk.refusals = [ObjectChanged("409 Conflict")] * 9
+    desk.offer(a_status("Running"))
+    with capture_logs() as lines:
+        pauses = [pause for _ in range(9) for pause in desk.work()]
+    assert len(pauses) == 9
+    assert [line["event"] for line in lines] == ["status_not_written"]
+
+
 def test_after_a_failure_nobody_knows_what_is_shown_so_it_is_written_again(desk: Desk) -> None:
     desk.offer(a_status("Running"))
     desk.work()
