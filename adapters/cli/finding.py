@@ -61,6 +61,9 @@ def choose(found: Sequence[JobRow], name: str) -> JobRow:
             f"{row.kind} {row.namespace}/{row.name} of cluster {row.cluster} (UID {row.uid})"
             for _, row in sorted(places.items())
         )
-        advice = "say which with --cluster, --namespace or its UID"
+        clusters, namespaces, _ = (set(each) for each in zip(*places, strict=True))
+        options = {"--cluster": clusters, "--namespace": namespaces}
+        ways = [option for option, values in options.items() if len(values) > 1]
+        advice = f"say which with {' or '.join([*ways, 'its UID'])}"
         fail(f"{name} may be {', or '.join(told)}; {advice}", ExitCode.USAGE)
     return found[0]

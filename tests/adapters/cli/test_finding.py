@@ -48,9 +48,17 @@ def history(*rows: JobRow) -> History:
     return cast("History", _Rows(*rows))
 
 
-@pytest.mark.parametrize("rows", [(EAST, WEST), (EAST, OTHER), (EAST, TRAINING)])
+@pytest.mark.parametrize(
+    ("rows", "ways"),
+    [
+        ((EAST, WEST), "--cluster or its UID"),
+        ((EAST, OTHER), "--namespace or its UID"),
+        ((EAST, WEST, OTHER), "--cluster or --namespace or its UID"),
+        ((EAST, TRAINING), "its UID"),
+    ],
+)
 def test_a_name_that_may_mean_several_jobs_is_refused_with_all_of_them(
-    rows: tuple[JobRow, ...], capsys: pytest.CaptureFixture[str]
+    rows: tuple[JobRow, ...], ways: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(typer.Exit) as refused:
         find_job(history(*rows), EAST.name)
@@ -59,7 +67,7 @@ def test_a_name_that_may_mean_several_jobs_is_refused_with_all_of_them(
     for row in rows:
         assert f"{row.kind} {row.namespace}/{row.name} of cluster {row.cluster}" in said
         assert row.uid in said
-    assert "--cluster" in said
+    assert said.endswith(f"; say which with {ways}")
 
 
 def test_a_cluster_a_namespace_or_a_uid_says_which_is_meant() -> None:

@@ -231,6 +231,18 @@ def test_a_refused_object_says_why_without_secrets_and_is_tried_again(
     assert SECRET not in stored
 
 
+def test_what_is_refused_as_a_conflict_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An admission webhook may answer so too; nobody changes the object then."""
+    world = TrainWorld()
+    world.install_runtime()
+    refusing(world, monkeypatch, ObjectChanged(f"denied the request: one job each, {SECRET}"))
+    stream = world.train()
+    world.run(world.is_so("Created", "False"), "the failed creation")
+    message = text(items(world.trainjob, "status", "conditions")[0], "message")
+    assert "denied the request: one job each, redacted:" in message
+    assert SECRET not in repr([item.record.data for item in world.store.read_stream(stream)])
+
+
 def test_an_object_that_is_no_good_is_tried_again_with_pauses_and_at_once_after_a_change(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -144,6 +144,7 @@ def put(work: Work, item: BuiltObject, *, building: bool = False) -> tuple[Manif
     """
     name = text(item.manifest, "metadata", "name")
     found = _first_look(work, item, name, building=building)
+    conflict: ClusterError | None = None
     for is_second in (False, True):
         if found is not None:
             work.refuse_if_taken(item.resource, found, building=building)
@@ -151,12 +152,13 @@ def put(work: Work, item: BuiltObject, *, building: bool = False) -> tuple[Manif
                 return found, False
         try:
             return _sent(work, item, found, force=is_second and found is not None), True
-        except (ObjectChanged, ObjectExists):
+        except (ObjectChanged, ObjectExists) as error:
+            conflict = error
             found = work.get(item.resource, name, building=building)
         except ClusterError as error:
             raise _refused(work, item, found, error, building=building) from error
     where = f"{item.resource.kind} {work.job.identity.namespace}/{name}"
-    lost = ObjectChanged(f"{where}: others change it all the time")
+    lost = ObjectChanged(f"{where}: refused twice, as if others changed it: {conflict}")
     raise work.failed(str(lost), building=building, may_pass=True, error=lost)
 
 
