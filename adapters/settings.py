@@ -15,6 +15,8 @@ from jobledger.core.projections.reporting.user_labels import USER_LABELS
 from jobledger.core.values.delays import SECONDS_MAX
 
 Name = Annotated[str, Field(min_length=1)]
+Namespace = Annotated[str, Field(pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
+"""Never empty: to Kubernetes that is every namespace, and `-n "$UNSET"` means none."""
 Count = Annotated[int, Field(ge=1, le=1000)]
 """Of threads. None would do nothing, and say nothing."""
 Pause = Annotated[int, Field(ge=0, le=SECONDS_MAX)]
@@ -78,7 +80,7 @@ class Settings(BaseSettings):
     """Path of a kubeconfig. Empty: the usual places, then the Pod's service account."""
     context: str = ""
     """Context of the kubeconfig. Empty: its current one."""
-    namespaces: tuple[str, ...] = ()
+    namespaces: tuple[Namespace, ...] = ()
     """Namespaces that are watched. Empty: all. JOBLEDGER_CONTROL says whose jobs are controlled."""
     job_kinds: tuple[Literal["RayJob", "TrainJob", "Job"], ...] = Field(
         default=("RayJob", "TrainJob"), min_length=1
@@ -94,9 +96,9 @@ class Settings(BaseSettings):
     jobledger.dev/controller. managed-by: only the latter. nothing: recorder mode (--observe-only),
     which writes nothing to the cluster.
     """
-    control_namespaces: tuple[str, ...] = ()
+    control_namespaces: tuple[Namespace, ...] = ()
     """Namespaces whose jobs are controlled, with control namespaces."""
-    claim_namespace: str = "jobledger"
+    claim_namespace: Namespace = "jobledger"
     """Namespace of the Leases by which ledgers that control the same jobs notice each other.
 
     The same for all of them. It has to exist, and to be out of reach of tenants.

@@ -18,6 +18,8 @@ def open_what_is_closed() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free is this one
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(0, "r", closefd=False)
     if sys.stdout is None:
         sys.stdout = os.fdopen(1, "w", closefd=False)
     if sys.stderr is None:

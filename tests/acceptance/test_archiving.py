@@ -55,6 +55,8 @@ def test_jobs_are_shown_archived_verified_and_brought_back(
     assert "1 files hold what their records say" in whole
     assert "as its record says" in filled.jobledger("archive", "verify", "--to", "archives").out
     assert file in filled.jobledger("archive", "list", "ml/done").out
+    missing = filled.jobledger("archive", "list", "ml/there", code=ExitCode.NOT_FOUND)
+    assert missing.err == "jobledger: no job ml/there is in an archive\n"
 
     for command in ("get", "history"):
         told = filled.jobledger(command, "done", code=ExitCode.NOT_FOUND)

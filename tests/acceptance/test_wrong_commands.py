@@ -1,5 +1,6 @@
 """A wrong file, address, setting or word is told in one line, by its name, with an exit code."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import yaml
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from tests.acceptance.jobs import rayjob
-from tests.support.processes import Finished, Terminal
+from tests.support.processes import Finished, Terminal, jobledger_command
 
 
 @pytest.fixture
@@ -88,6 +89,20 @@ def test_a_manifest_that_is_none(
     nowhere = kubeconfig(tmp_path, "http://127.0.0.1:9")
     ended = terminal.jobledger("apply", "-f", name, "--kubeconfig", nowhere, code=ExitCode.USAGE)
     assert_one_line(ended, said)
+
+
+def test_an_input_that_is_closed_holds_nothing(terminal: Terminal, tmp_path: Path) -> None:
+    nowhere = kubeconfig(tmp_path, "http://127.0.0.1:9")
+    words = [*jobledger_command(), "apply", "-f", "-", "--kubeconfig", nowhere]
+    ended = terminal.run(["sh", "-c", f"{shlex.join(words)} <&-"], code=ExitCode.USAGE)
+    assert_one_line(ended, "- holds no object")
+
+
+@pytest.mark.parametrize("option", ["--namespace", "--control-namespace"])
+def test_a_namespace_of_no_letters_is_not_every_namespace(terminal: Terminal, option: str) -> None:
+    """As `-n "$NAMESPACE"` says where nobody has set it."""
+    words = ("run", option, "", "--data-dir", str(terminal.directory))
+    assert_one_line(terminal.jobledger(*words, code=ExitCode.MISCONFIGURED), "namespaces.0")
 
 
 @pytest.mark.parametrize(

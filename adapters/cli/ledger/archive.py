@@ -17,7 +17,7 @@ from jobledger.adapters.cli.options import (
     OutputOption,
     settings_from,
 )
-from jobledger.adapters.cli.output import Output, console, marked, show
+from jobledger.adapters.cli.output import Output, console, fail, marked, show
 from jobledger.adapters.cli.periods import instant
 from jobledger.adapters.cli.progressing import progressing
 from jobledger.adapters.forensic_wiring import archive_parts, seal_log
@@ -110,6 +110,8 @@ def list_(
         if job:
             space, name = named(job)
             rows: Sequence[Mapping[str, object]] = opened.archives.find(name, space)
+            if not rows:
+                fail(f"no job {job} is in an archive", ExitCode.NOT_FOUND)
             columns: Iterable[str] = ("namespace", "name", "kind", "version", "archive", "file")
         else:
             pending = opened.archives.pending()
@@ -120,8 +122,6 @@ def list_(
             ]
             columns = RECORDS
     show(output, rows, columns)
-    if job and not rows:
-        raise typer.Exit(ExitCode.NOT_FOUND)
 
 
 @app.command()
