@@ -11,9 +11,7 @@ log = get_logger(__name__)
 
 
 class Unwritten:
-    """Tells of each job; once a minute for all of them of an API server that is away, or of objects
-    that somebody edits all the time.
-    """
+    """Tells of each job; of an API server that is away, or of edits, once a minute for all."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._away = Repeated(log, "status_not_written", monotonic)
