@@ -60,8 +60,8 @@ class Workers:
         self._clock = clock
         self._namespace_of = namespace_of
         self._count, self._shares = threads, ThreadShares(threads)
-        self._changed = threading.Condition()
-        self._timekeeper = Timekeeper(self._changed)
+        self._lock = threading.RLock()
+        self._timekeeper = Timekeeper(self._lock)
         self._queues: dict[_Key, deque[Task]] = {}
         self._busy: set[_Key] = set()
         self._namespaces: dict[_Key, str] = {}
@@ -76,7 +76,7 @@ class Workers:
 
     def start(self) -> None:
         """Start the threads, once; nothing is carried out before `open_gate`."""
-        with self._changed:
+        with self._lock:
             if self._threads or self._stopping:
                 return
             for number in range(self._count):
@@ -86,28 +86,28 @@ class Workers:
 
     def open_gate(self) -> None:
         """Begin to carry out what was and will be asked for."""
-        with self._changed:
+        with self._lock:
             self._open = True
-            self._changed.notify_all()
+            self._timekeeper.wake_all()
 
     def submit(self, stream: StreamId, task: Task, lane: Lane = Lane.OTHERS) -> None:
         """Add a task behind those of the same job in the same lane."""
-        with self._changed:
-            self._enqueue((stream, lane), task, self._namespace_of(stream))
-            self._changed.notify()
+        with self._lock:
+            if self._enqueue((stream, lane), task, self._namespace_of(stream)):
+                self._timekeeper.wake()
 
     def stop(self, timeout_seconds: float = 10.0) -> None:
         """Let running tasks end and drop the others (what they were asked for is in the log)."""
-        with self._changed:
+        with self._lock:
             self._stopping = True
-            self._changed.notify_all()
+            self._timekeeper.wake_all()
             threads = list(self._threads)
         for thread in threads:
             thread.join(timeout_seconds)
 
     def run_once(self) -> bool:
         """Carry out one task that is ready now; return whether there was one."""
-        with self._changed:
+        with self._lock:
             taken = self._take()
         if taken is not None:
             self._do(*taken)
@@ -115,7 +115,7 @@ class Workers:
 
     def is_busy(self, shards: Collection[int]) -> bool:
         """Return whether a task of a job of these shards is running."""
-        with self._changed:
+        with self._lock:
             return any(shard_of(stream) in shards for stream, _ in self._busy)
 
     def is_behind(self) -> bool:
@@ -123,16 +123,19 @@ class Workers:
         return len(self._ready) > self._count
 
     def __len__(self) -> int:
-        with self._changed:
+        with self._lock:
             waiting = sum(len(queue) for queue in self._queues.values())
             return waiting + len(self._later) + len(self._busy)
 
-    def _enqueue(self, key: _Key, task: Task, namespace: str) -> None:
+    def _enqueue(self, key: _Key, task: Task, namespace: str) -> bool:
+        """Add a task to its queue; return whether that is now ready for a thread."""
         queue = self._queues.setdefault(key, deque())
         queue.append(task)
         namespace = self._namespaces.setdefault(key, namespace)
-        if len(queue) == 1 and key not in self._busy:
-            self._ready.append(namespace, key)
+        if len(queue) > 1 or key in self._busy:
+            return False
+        self._ready.append(namespace, key)
+        return True
 
     def _run(self) -> None:
         while (taken := self._next()) is not None:
@@ -143,13 +146,11 @@ class Workers:
         self._release(key, task, again)
 
     def _next(self) -> tuple[_Key, Task] | None:
-        with self._changed:
+        with self._lock:
             while not self._stopping:
                 if (taken := self._take()) is not None:
-                    if (
-                        self._ready.first(self._shares.may) is not None
-                    ):  # one wake for each that is ready
-                        self._changed.notify()
+                    if self._ready.first(self._shares.may) is not None:
+                        self._timekeeper.wake()
                     self._timekeeper.leave(self._next_instant())
                     return taken
                 self._timekeeper.wait(self._next_instant(), self._clock.monotonic())
@@ -166,6 +167,8 @@ class Workers:
         return key, self._queues[key].popleft()
 
     def _bring_back(self) -> None:
+        if not self._later:
+            return
         now = self._clock.monotonic()
         while self._later and self._later[0][0] <= now:
             _, _, key, namespace, task = heapq.heappop(self._later)
@@ -184,14 +187,13 @@ class Workers:
             return None
 
     def _release(self, key: _Key, task: Task, again: float | None) -> None:
-        with self._changed:
+        with self._lock:
             self._busy.discard(key)
             self._shares.give_back(self._namespaces[key])
             if again is not None:
                 at = self._clock.monotonic() + again
                 later = (at, next(self._ordinals), key, self._namespaces[key], task)
-                heapq.heappush(self._later, later)
-                self._timekeeper.leave(at)
+                heapq.heappush(self._later, later)  # this thread waits for it, or has another wait
             if self._queues.get(key):
                 self._go_on(key)  # and this thread takes it, or wakes who does
             else:

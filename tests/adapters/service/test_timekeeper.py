@@ -17,27 +17,28 @@ THREADS = 6
 class EffectContext:
     """Threads that take what is due, as the workers and the polls do."""
 
-    changed: threading.Condition = field(default_factory=threading.Condition)
+    lock: threading.RLock = field(default_factory=threading.RLock)
     due: list[float] = field(default_factory=list)
     done: list[float] = field(default_factory=list)
     woken: int = 0
+    waiting: int = 0
     is_over: bool = False
 
     def __post_init__(self) -> None:
-        self.timekeeper = Timekeeper(self.changed)
+        self.timekeeper = Timekeeper(self.lock)
         self.threads = [threading.Thread(target=self._run) for _ in range(THREADS)]
         for thread in self.threads:
             thread.start()
 
     def add(self, instant: float) -> None:
-        with self.changed:
+        with self.lock:
             heapq.heappush(self.due, instant)
-            self.changed.notify()
+            self.timekeeper.wake()
 
     def end(self) -> None:
-        with self.changed:
+        with self.lock:
             self.is_over = True
-            self.changed.notify_all()
+            self.timekeeper.wake_all()
         for thread in self.threads:
             thread.join(30)
 
@@ -46,13 +47,17 @@ class EffectContext:
             pass
 
     def _take(self) -> bool:
-        with self.changed:
+        with self.lock:
             while not self.is_over:
                 if self.due and self.due[0] <= time.monotonic():
                     self.done.append(heapq.heappop(self.due))
+                    if self._next() <= time.monotonic():
+                        self.timekeeper.wake()
                     self.timekeeper.leave(self._next())
                     return True
+                self.waiting += 1
                 self.timekeeper.wait(self._next(), time.monotonic())
+                self.waiting -= 1
                 self.woken += 1
             return False
 
@@ -88,3 +93,16 @@ def test_not_all_wake_for_one() -> None:
     woken = context.woken
     context.end()
     assert woken <= 20 * 3, "one is told of it, and one or two look at the clock"
+
+
+def test_work_wakes_one_and_leaves_who_watches_the_clock() -> None:
+    context = EffectContext()
+    wait_until(lambda: context.waiting == THREADS, "all to wait")
+    context.add(time.monotonic() + 3600)
+    for count in range(1, 21):
+        wait_until(lambda: context.waiting == THREADS, "all to wait")
+        context.add(time.monotonic())
+        wait_until(lambda count=count: len(context.done) == count, "it to be taken")  # type: ignore[misc]  # mypy cannot infer a lambda with a default
+    woken = context.woken
+    context.end()
+    assert woken == 1 + 20, "who watches the clock, and who takes it"

@@ -101,8 +101,8 @@ class Polls:
 
     def __init__(self, parts: PollParts) -> None:
         self._parts = parts
-        self._changed = threading.Condition()
-        self._timekeeper = Timekeeper(self._changed)
+        self._lock = threading.RLock()
+        self._timekeeper = Timekeeper(self._lock)
         self._targets: dict[StreamId, _Target] = {}
         self._queue: list[tuple[float, int, StreamId]] = []
         self._ready: Rotation[tuple[float, StreamId]] = Rotation()
@@ -116,7 +116,7 @@ class Polls:
 
     def start(self) -> None:
         """Start the threads, once; nobody is asked before `open_gate`."""
-        with self._changed:
+        with self._lock:
             if self._threads or self._stopping:
                 return
             for number in range(self._parts.threads):
@@ -126,15 +126,15 @@ class Polls:
 
     def open_gate(self) -> None:
         """Begin to ask."""
-        with self._changed:
+        with self._lock:
             self._open = True
-            self._changed.notify_all()
+            self._timekeeper.wake_all()
 
     def stop(self, timeout_seconds: float = 10.0) -> None:
         """End; answers under way are still told."""
-        with self._changed:
+        with self._lock:
             self._stopping = True
-            self._changed.notify_all()
+            self._timekeeper.wake_all()
             threads, targets = list(self._threads), list(self._targets.values())
         for thread in threads:
             thread.join(timeout_seconds)
@@ -146,7 +146,7 @@ class Polls:
 
     def run_once(self) -> bool:
         """Ask one head whose turn it is; return whether there was one."""
-        with self._changed:
+        with self._lock:
             taken = self._take()
         if taken is not None:
             self._do(*taken)
@@ -158,7 +158,7 @@ class Polls:
         if attempt is None or identity is None or not wants_poll(state):
             self.forget(stream)
             return
-        with self._changed:
+        with self._lock:
             target = self._targets.get(stream)
             asked = (attempt.job_id, attempt.address)
             if target is None or (target.job_id, target.address) != asked:
@@ -180,6 +180,7 @@ class Polls:
                     replaced.follower.stop()
                 self._targets[stream] = target
                 self._push(stream, target)
+                self._timekeeper.leave(target.due)
             target.trouble = ""
             if attempt.look_wanted and not target.look:
                 target.look = True
@@ -191,7 +192,7 @@ class Polls:
         Return whether anybody is to be asked; if not, `afterwards` is never called. Nor is it if
         the service stops before.
         """
-        with self._changed:
+        with self._lock:
             target = self._targets.get(stream)
             if target is None:
                 return False
@@ -202,12 +203,12 @@ class Polls:
 
     def streams(self) -> list[StreamId]:
         """Return the jobs whose heads are asked."""
-        with self._changed:
+        with self._lock:
             return list(self._targets)
 
     def forget(self, stream: StreamId) -> None:
         """Ask no more; whoever waits for a look is called."""
-        with self._changed:
+        with self._lock:
             target = self._targets.pop(stream, None)
         if target is not None:
             if target.follower is not None:
@@ -225,7 +226,7 @@ class Polls:
     def _hinted(self, stream: StreamId, target: _Target) -> None:
         """Ask at once: the job may have ended."""
         self._parts.metrics.hints.inc()
-        with self._changed:
+        with self._lock:
             target.pace.hint()
             if self._targets.get(stream) is target:
                 self._hurry(stream, target)
@@ -235,12 +236,12 @@ class Polls:
 
     def _push(self, stream: StreamId, target: _Target) -> None:
         heapq.heappush(self._queue, (target.due, next(self._ordinals), stream))
-        self._timekeeper.leave(target.due)
 
     def _hurry(self, stream: StreamId, target: _Target) -> None:
         if not target.in_flight:
             target.due = self._parts.clock.monotonic()
             self._push(stream, target)
+            self._timekeeper.leave(target.due)
 
     def _run(self) -> None:
         while (taken := self._next()) is not None:
@@ -254,11 +255,11 @@ class Polls:
         self._release(stream, target)
 
     def _next(self) -> tuple[StreamId, _Target] | None:
-        with self._changed:
+        with self._lock:
             while not self._stopping:
                 if (taken := self._take()) is not None:
                     if self._ready.first(self._shares.may) is not None:
-                        self._changed.notify()
+                        self._timekeeper.wake()
                     self._timekeeper.leave(self._next_instant())
                     return taken
                 self._timekeeper.wait(self._next_instant(), self._parts.clock.monotonic())
@@ -288,7 +289,7 @@ class Polls:
                 self._ready.append(target.namespace, (due, stream))
 
     def _ask(self, stream: StreamId, target: _Target) -> None:
-        with self._changed:
+        with self._lock:
             looked, waiting = target.look, target.afterwards
             target.look, target.afterwards = False, []
         job = self._parts.live.job(target.uid)
@@ -369,14 +370,13 @@ class Polls:
         self._parts.inbox.put(stream, silent)
 
     def _release(self, stream: StreamId, target: _Target) -> None:
-        with self._changed:
+        with self._lock:
             target.in_flight = False
             self._shares.give_back(target.namespace)
-            self._changed.notify()  # who waits may be one that could not have a thread before
             if self._targets.get(stream) is not target:
                 return
             now, interval = self._parts.clock.monotonic(), self._parts.interval_seconds
             is_followed = target.follower is not None and target.follower.is_on
             pause = target.pace.pause(now, interval, is_followed=is_followed)
             target.due = now if target.look else now + pause
-            self._push(stream, target)
+            self._push(stream, target)  # this thread waits for it, or has another wait
