@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from http import HTTPStatus
 from urllib.parse import urlencode, urlsplit
 
@@ -234,12 +235,18 @@ class Transport:
 
 def target_of(request: Request) -> str:
     """Return path and query of a request; raise `ValueError` for what is neither."""
-    query = f"?{urlencode(request.query)}" if request.query else ""
+    query = _query(tuple(request.query)) if request.query else ""
     target = f"{request.path}{query}"
     if " " in target or not target.isprintable():
         message = f"{request.what} has a blank or control character in its address"
         raise ValueError(message)
     return target
+
+
+@lru_cache(maxsize=64)
+def _query(named: tuple[tuple[str, str], ...]) -> str:
+    """Return a query; most requests have one of a few."""
+    return f"?{urlencode(named)}"
 
 
 def encode(document: Json) -> bytes:

@@ -274,4 +274,12 @@ SharedEvent: TypeAlias = (
     | AnnotationsRejected
 )
 
+OWN_WORK = frozenset(
+    (
+        *(EffectRequested, StatusPublished, ObservationsConfirmed),
+        *(DecisionScheduled, DecisionCancelled),
+    )
+)
+"""Events of the controller's own work, a third of all: no attempt and no phase changes by them."""
+
 SHARED_EVENTS: frozenset[type] = frozenset(get_args(SharedEvent))

@@ -36,7 +36,7 @@ ABSENT = object()
 def encode(event: Struct) -> Manifest:
     """Return the payload of an event."""
     return {
-        name: plain(value)
+        name: cast("Json", value) if type(value) in _AS_THEY_ARE else plain(value)
         for name, default in defaults(type(event))
         if name != IN_ENVELOPE and (value := getattr(event, name)) != default
     }
@@ -154,4 +154,6 @@ _OF_BASES: tuple[tuple[type, Writer], ...] = (
     (Struct, _of_struct),
 )
 
-_WRITERS: dict[type, Writer] = dict.fromkeys((str, int, bool, float, type(None)), _as_it_is)
+_AS_THEY_ARE: frozenset[type] = frozenset((str, int, bool, float, type(None)))
+
+_WRITERS: dict[type, Writer] = dict.fromkeys(_AS_THEY_ARE, _as_it_is)

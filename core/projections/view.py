@@ -58,6 +58,8 @@ def advance(
         attempt = attempt_row(before, state, event, stream)
         if attempt is not None and attempt is not before:
             changed_attempts[attempt.number] = attempt
+        if type(event) not in _OF_ROWS:  # to ask for class after class takes longer
+            continue
         if (decision := _decision(decisions, event, stream)) is not None:
             changed_decisions[decision.decision_id] = decision
         if (effect := _effect(effects, event, stream)) is not None:
@@ -113,3 +115,6 @@ _NEWS_OF_EFFECTS = (
     shared.EffectFailed,
     shared.EffectSuperseded,
 )
+
+_OF_DECISIONS = (shared.DecisionScheduled, shared.DecisionFired, shared.DecisionCancelled)
+_OF_ROWS = frozenset((shared.EffectRequested, *_NEWS_OF_EFFECTS, *_OF_DECISIONS))

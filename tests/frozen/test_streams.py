@@ -4,16 +4,21 @@ A failure of the last kind means that the controller behaves otherwise than it d
 meant: `python -m tests.frozen.make_streams --again`, and a line in the change log.
 """
 
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
 
 from jobledger.adapters.forensics.bundle_files import read_file
+from jobledger.core.catalogue import read_event
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.replay.replay import replay
 from jobledger.core.forensics.story.attempts import facts
+from jobledger.core.forensics.story.causes import ExplainedCauses
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.timeline import timeline
+from jobledger.core.jobs import events
+from jobledger.core.projections.reporting.fold import Folded, Rules, fold
 from tests.frozen.make_streams import FOLDER, NAMES, path_of
 
 FILES = sorted(FOLDER.glob("*.bundle"))
@@ -44,3 +49,19 @@ def test_a_recorded_stream_can_be_told_and_explained(path: Path) -> None:
     assert len(list(timeline((item.version, item.event) for item in read))) == len(read)
     assert explain(found).sentences
     assert facts(item.event for item in read).last_at is not None
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_controllers_own_work_is_folded_in_short(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Facts are the same after each event as if every event were looked at in full."""
+    records, rules = [one.record for one in dossier(path).events], Rules(causes=ExplainedCauses())
+
+    def folds() -> list[Folded]:
+        read = ((one, read_event(one)) for one in records)
+        return [*accumulate(read, lambda so_far, one: fold(so_far, *one, rules), initial=Folded())]
+
+    short = folds()
+    monkeypatch.setattr(events, "OWN_WORK", frozenset())
+    assert short == folds()

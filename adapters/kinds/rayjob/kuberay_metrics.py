@@ -22,6 +22,13 @@ from jobledger.core.values.instants import Instant
 
 LABELS = ("name", "namespace", "uid")
 
+_TOLD = frozenset(
+    (
+        *(happened.AttemptStarted, happened.AttemptFailed, happened.RetryGranted),
+        *(happened.JobFailed, happened.JobCompleted, happened.JobDeleted),
+    )
+)
+
 
 class KubeRayMetrics(Collector):
     """What upstream's operator would tell of the RayJobs that are there, whoever controls them.
@@ -56,7 +63,8 @@ class KubeRayMetrics(Collector):
             return
         with self._lock:
             for event in events:
-                self._take_note(identity, event, before)
+                if type(event) in _TOLD:
+                    self._take_note(identity, event, before)
 
     def collect(self) -> Iterator[Metric]:
         """Yield one series per RayJob that is there, and those of the attempts that ended here."""

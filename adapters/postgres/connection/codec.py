@@ -25,8 +25,11 @@ _POSTGRES_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 _INT2, _INT4, _INT8, _TEXT, _BYTEA, _TIMESTAMPTZ, _UUID = 21, 23, 20, 25, 17, 1184, 2950
+_SIZES = {_INT2: (2, "h"), _INT4: (4, "i"), _INT8: (8, "q"), _TIMESTAMPTZ: (8, "q")}
 _ARRAY_OF = {21: 1005, 23: 1007, 20: 1016, 25: 1009, 17: 1001, 1184: 1185, 2950: 2951}
 """Object ids of types and of their arrays. Source: Postgres, src/include/catalog/pg_type.dat."""
+
+_length: Callable[[int], bytes] = struct.Struct(">i").pack
 
 
 class Argument(NamedTuple):
@@ -77,8 +80,8 @@ def append_arguments(batch: Sequence[StreamAppend]) -> tuple[Argument, ...]:
         _uuids(record.causation_id for record in events),
         _uuids(record.correlation_id for record in events),
         _lengthy(_TEXT, [record.payload for record in events]),
-        _lengthy(_BYTEA, [record.data_sha for record in events]),
-        _lengthy(_BYTEA, [record.chain for record in events]),
+        _alike(_BYTEA, 32, [record.data_sha for record in events]),
+        _alike(_BYTEA, 32, [record.chain for record in events]),
         *(
             Argument(0, rows if rows is None else rows.encode(), Format.TEXT)
             for rows in row_arguments([part.rows for part in batch])
@@ -115,7 +118,7 @@ def _array(element: int, size: int, elements: bytes) -> Argument:
 
 
 def _numbers(element: int, values: Sequence[int]) -> Argument:
-    size, code = {_INT2: (2, "h"), _INT4: (4, "i"), _INT8: (8, "q")}[element]
+    size, code = _SIZES[element]
     alternating: list[int] = [size] * (2 * len(values))
     alternating[1::2] = values
     packed = struct.pack(">" + f"i{code}" * len(values), *alternating)
@@ -123,13 +126,20 @@ def _numbers(element: int, values: Sequence[int]) -> Argument:
 
 
 def _instants(values: Iterable[datetime]) -> Argument:
-    packed = [struct.pack(">iq", 8, (value - _POSTGRES_EPOCH) // _MICROSECOND) for value in values]
-    return _array(_TIMESTAMPTZ, len(packed), b"".join(packed))
+    since = [(value - _POSTGRES_EPOCH) // _MICROSECOND for value in values]
+    return _numbers(_TIMESTAMPTZ, since)
 
 
 def _uuids(values: Iterable[UUID]) -> Argument:
-    packed = [b"\x00\x00\x00\x10" + value.bytes for value in values]
-    return _array(_UUID, len(packed), b"".join(packed))
+    return _alike(_UUID, 16, [value.int.to_bytes(16) for value in values])
+
+
+def _alike(element: int, size: int, values: Sequence[bytes]) -> Argument:
+    """Return an array of values that are all of one size."""
+    length = _length(size)
+    packed = length + length.join(values) if values else b""
+    _require(len(packed) == (4 + size) * len(values), f"not all values are of {size} bytes")
+    return _array(element, len(values), packed)
 
 
 def _texts(values: Iterable[str]) -> Argument:
@@ -137,9 +147,4 @@ def _texts(values: Iterable[str]) -> Argument:
 
 
 def _lengthy(element: int, values: Sequence[bytes]) -> Argument:
-    length: Callable[[int], bytes] = struct.Struct(">i").pack
-    parts: list[bytes] = []
-    for value in values:
-        parts.append(length(len(value)))
-        parts.append(value)
-    return _array(element, len(values), b"".join(parts))
+    return _array(element, len(values), b"".join([_length(len(one)) + one for one in values]))

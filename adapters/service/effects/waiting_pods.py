@@ -9,6 +9,7 @@ when the job was taken over, as long as its objects say that Pods are not ready.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from jobledger.adapters.service.effects.carrying_out import EffectContext
 from jobledger.adapters.service.evidence.capture import Capturer
@@ -17,7 +18,7 @@ from jobledger.core.catalogue import JobEvent
 from jobledger.core.errors import JobledgerError
 from jobledger.core.jobs.evidence.scene import SceneObject
 from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.kinds import ROLES, JobState, kind_of
+from jobledger.core.kinds import KINDS, ROLES, JobState, kind_of
 from jobledger.core.values.ids import StreamId
 
 PAUSES_SECONDS = (30.0, 60.0, 180.0)
@@ -86,12 +87,11 @@ def _look_at(
     return WaitingLook(context.evidence, context.world.live, stream, state, about)
 
 
-def drops_look(state: JobState, event: JobEvent) -> bool:
-    """Return whether an event ends the look that was begun before it."""
-    rules = kind_of(state).evidence
-    return isinstance(
-        event, (*ROLES.attempt_started, *rules.beside_from, *rules.waits_until, *ENDS)
-    )
+@cache
+def begin_or_end_looks(kind: str) -> frozenset[type]:
+    """Return the classes of events that end a look that was begun before, or begin one."""
+    rules = KINDS[kind].evidence
+    return frozenset((*ROLES.attempt_started, *rules.beside_from, *rules.waits_until, *ENDS))
 
 
 def _waits_for(

@@ -12,7 +12,7 @@ from jobledger.adapters.service.effects.carrying_out import EffectContext, Effec
 from jobledger.adapters.service.effects.failures_seen import failure_capture
 from jobledger.adapters.service.effects.waiting_pods import (
     WaitingLook,
-    drops_look,
+    begin_or_end_looks,
     resumed_look,
     waiting_look,
 )
@@ -190,9 +190,9 @@ class Handover:
         self, stream: StreamId, state: JobState, events: Sequence[JobEvent]
     ) -> None:
         """Have the Pods looked at for which an attempt waits, and no more those of before."""
-        if any(drops_look(state, event) for event in events):
+        if not begin_or_end_looks(kind_of(state).name).isdisjoint(map(type, events)):
             self._drop_look(stream)
-        self._begin_look(stream, waiting_look(self.context, stream, state, events))
+            self._begin_look(stream, waiting_look(self.context, stream, state, events))
 
     def _begin_look(self, stream: StreamId, look: WaitingLook | None) -> None:
         if look is not None:

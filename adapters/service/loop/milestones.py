@@ -14,9 +14,19 @@ MESSAGE_MAX = 300
 """Characters of a message in a line."""
 
 
+_LOGGED = frozenset(
+    (
+        *(*ROLES.attempt_started, *ROLES.attempt_failed, *ROLES.failed, *ROLES.completed),
+        *(*ROLES.manifest_rejected, *ROLES.deleted, LedgerBehindFound),
+    )
+)
+
+
 def log_milestones(job: str, events: Iterable[JobEvent]) -> None:
     """Log what of these events ends or begins something; `job` is kind, namespace and name."""
     for event in events:
+        if type(event) not in _LOGGED:  # most; to ask for class after class takes longer
+            continue
         if isinstance(event, ROLES.attempt_started):
             log.info("attempt_started", job=job, attempt=event.attempt)
         elif isinstance(event, ROLES.failed):

@@ -8,6 +8,7 @@ waits for one.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from jobledger.adapters.service.loop.milestones import log_milestones
 from jobledger.adapters.service.loop.reopening import may_reopen
@@ -78,6 +79,8 @@ class Turn:
     def __init__(self, parts: TurnParts, follower: Follower) -> None:
         self._parts = parts
         self._follower = follower
+        self._observations = cache(parts.metrics.observations.labels)
+        self._events = cache(parts.metrics.events.labels)
         limit = parts.job_events_per_hour
         self.slowing = Slowing(parts.clock, parts.metrics, limit, parts.slots.state)
         parts.slots.on_read = self.slowing.read
@@ -258,7 +261,7 @@ class Turn:
     def _decide(self, state: JobState, observation: JobObservation) -> Decided[JobState, JobEvent]:
         news = decide(state, observation)
         kind = type(observation).__name__
-        self._parts.metrics.observations.labels(kind, "yes" if news.events else "no").inc()
+        self._observations(kind, "yes" if news.events else "no").inc()
         return news
 
     def _append(self, prepared: list[Prepared]) -> dict[StreamId, list[JobObservation]]:
@@ -295,7 +298,7 @@ class Turn:
         self.slowing.spent(item.slot.stream_id, len(item.events))
         log_milestones(self._parts.slots.name(item.slot.stream_id), item.events)
         for event in item.events:
-            self._parts.metrics.events.labels(NAMES[type(event)]).inc()
+            self._events(NAMES[type(event)]).inc()
             self._parts.appended(event)
         try:
             self._follower.after_append(item)

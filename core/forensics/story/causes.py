@@ -18,14 +18,7 @@ from jobledger.core.jobs.history.signs import Source
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.kinds import ROLES, failure_news
 
-_SILENT = (
-    shared.StatusPublished,
-    shared.EffectRequested,
-    shared.EffectSucceeded,
-    shared.ObservationsConfirmed,
-    shared.DecisionScheduled,
-    shared.DecisionCancelled,
-)
+_SILENT = shared.OWN_WORK | {shared.EffectSucceeded}
 """Frequent events that are no sign of a failure."""
 
 
@@ -34,7 +27,7 @@ class ExplainedCauses:
 
     def signs(self, event: JobEvent, version: int, *, ended: bool) -> Sequence[object]:
         """Return the signs that an event shows; what goes once the attempt has failed is none."""
-        if isinstance(event, _SILENT):
+        if type(event) in _SILENT:
             return ()
         read = ReadEvent(
             version=version, occurred_at=event.at, recorded_at=event.at, actor="", event=event

@@ -287,6 +287,8 @@ class _Places:
 
     def text(self, value: str) -> str:
         """Return a string as it can be stored."""
+        if value in self.strings:
+            return value
         kept = storable_text(value)
         self.strings[kept] = None
         return kept

@@ -20,6 +20,7 @@ _NAMES = ("name", "key", "Name", "Key")
 _VALUES = frozenset(("value", "Value"))
 _ARGUMENTS_MAX = 200
 """Words of a command in which short options are looked for."""
+_BEGINS_DOCUMENT = frozenset("{[")
 _ENVIRONMENTS = frozenset(("env", "env_vars", "envVars"))
 _OPTION = re.compile(r"--?[A-Za-z][\w.-]{0,100}")
 _OPTION_WITH_VALUE = re.compile(r"(--?[A-Za-z][\w.-]{0,100})=(.+)", re.DOTALL)
@@ -61,7 +62,9 @@ def visited(document: Json, visitor: Visitor, depth: int = 0) -> Json:
         depth: Levels above `document`.
     """
     if isinstance(document, str):
-        return _string(document, visitor, depth)
+        if document[:1] in _BEGINS_DOCUMENT:
+            return _held(document, visitor, depth)
+        return visitor.text(document)
     if document is None or isinstance(document, bool):
         return document
     if isinstance(document, int | float):
@@ -73,10 +76,8 @@ def visited(document: Json, visitor: Visitor, depth: int = 0) -> Json:
     return _list(document, visitor, depth)
 
 
-def _string(value: str, visitor: Visitor, depth: int) -> Json:
-    """Visit a string, and the document that it may hold (`last-applied-configuration`)."""
-    if value[:1] not in ("{", "["):
-        return visitor.text(value)
+def _held(value: str, visitor: Visitor, depth: int) -> Json:
+    """Visit a string that may hold a document (`last-applied-configuration`)."""
     if depth >= DEEPEST:
         return TOO_DEEP
     try:
@@ -93,7 +94,7 @@ def _string(value: str, visitor: Visitor, depth: int) -> Json:
 
 def _object(node: Manifest, visitor: Visitor, depth: int) -> Json:
     is_secret_object = node.get("kind") == "Secret"
-    is_named_secret = _is_named_secret(node)
+    is_named_secret = not _VALUES.isdisjoint(node) and _is_named_secret(node)
     result: dict[str, Json] = {}
     for key, value in node.items():
         shown: Json
@@ -105,7 +106,7 @@ def _object(node: Manifest, visitor: Visitor, depth: int) -> Json:
             shown = _all_secret(value, visitor, depth + 1, Promise.SECRET)
         elif key == "args" and isinstance(value, list):
             shown = _list(value, visitor, depth + 1, node.get("command"))
-        elif (key in _VALUES and is_named_secret) or promises_secret(str(key)):
+        elif (key in _VALUES and is_named_secret) or promise_of(str(key)) is Promise.SECRET:
             shown = _promised(value, visitor, depth + 1)
         else:
             shown = visited(value, visitor, depth + 1)

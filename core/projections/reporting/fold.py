@@ -140,6 +140,8 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
     """Return what is held after one event."""
     state = evolve(before.state, event)
     assert state.identity is not None, "a stream begins with who the job is"
+    if type(event) in shared.OWN_WORK and _is_as_before(before, state):
+        return _with_work(before, state, record, event)
     row = attempt_row(before.row, state, event, state.identity.stream_id)
     first_seen_at = before.first_seen_at if before.version else event.at
     number = row.number if row is not None else 0
@@ -165,7 +167,6 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
         attempts, failures = _explained(attempts, failures, (signs, judged), rules)
     document = event.document if isinstance(event, ROLES.manifest_received) else {}
     held = asked_for(before.held, state, document) if document else before.held
-    news = record.causation_id != before.causation
     return Folded(
         version=before.version + 1,
         state=state,
@@ -186,8 +187,35 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
         failures=failures,
         decisions=work.with_decision(before.decisions, event, record.recorded_at),
         gaps=work.with_gap(before.gaps, event),
-        hours=work.with_activity(before.hours, event, record.recorded_at, news=news),
+        hours=_hours(before, record, event),
     )
+
+
+def _is_as_before(before: Folded, state: JobState) -> bool:
+    """Return whether a job is in the same state, and its attempts as they were folded last."""
+    known = before.state
+    if state.attempt is not known.attempt or state.phase is not known.phase:
+        return False
+    args = before.row, state, before.stays, before.first_seen_at, before.found
+    return of_attempts.with_row(before.attempts, *args) is before.attempts
+
+
+def _with_work(before: Folded, state: JobState, record: EventRecord, event: JobEvent) -> Folded:
+    """Return what is held after an event of the controller's own work."""
+    return replace(
+        before,
+        version=before.version + 1,
+        state=state,
+        last_event_at=max(before.last_event_at, event.at),
+        causation=record.causation_id,
+        decisions=work.with_decision(before.decisions, event, record.recorded_at),
+        hours=_hours(before, record, event),
+    )
+
+
+def _hours(before: Folded, record: EventRecord, event: JobEvent) -> tuple[ActivityFact, ...]:
+    news = record.causation_id != before.causation
+    return work.with_activity(before.hours, event, record.recorded_at, news=news)
 
 
 def rows_of(folded: Folded) -> Rows:

@@ -117,13 +117,11 @@ def as_columns(rows: Rows) -> Iterable[tuple[str, dict[str, Any]]]:
     dimension = key_of(rows)
     for table, facts in rows.facts.items():
         for fact in facts:
-            shared = {"stream_id": rows.stream_id, "dimension_id": dimension}
-            yield table, shared | {name: _plain(told) for name, told in asdict(fact).items()}
-
-
-def _plain(value: object) -> object:
-    """Return a value as its column is read again: records within a fact are JSON."""
-    return [asdict(one) for one in value] if isinstance(value, tuple) else value
+            told = {"stream_id": rows.stream_id, "dimension_id": dimension, **asdict(fact)}
+            for name, value in told.items():
+                if type(value) is tuple:  # as its column is read again: records are JSON
+                    told[name] = [asdict(one) for one in value]
+            yield table, told
 
 
 def _dimensions(rows: Sequence[Rows]) -> str:
