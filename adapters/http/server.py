@@ -1,7 +1,9 @@
 """Serves an ASGI application from a thread of its own."""
 
+import asyncio
 import ssl
 import threading
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -14,6 +16,9 @@ from jobledger.adapters.http.patience import HEAD_SECONDS, patient_protocol
 from jobledger.core.errors import JobledgerError
 
 START_SECONDS_MAX = 10.0
+
+TICK_SECONDS = 1.0
+"""So often an idle server wakes, for the date in its answers; uvicorn's own wakes ten times."""
 
 ELSEWHERE = (
     "choose another with --port or JOBLEDGER_PORT (0: any free one), --host or JOBLEDGER_HOST"
@@ -45,6 +50,27 @@ def _protocol(head_seconds: float, tls: ssl.SSLContext | None) -> Any:  # noqa: 
     return secured
 
 
+class _Server(uvicorn.Server):
+    """Sleeps until it is to end, but for the date."""
+
+    _loop: asyncio.AbstractEventLoop | None = None
+
+    async def main_loop(self) -> None:
+        """Serve until `end`."""
+        self._ending = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        while not await self.on_tick(0):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), TICK_SECONDS)
+
+    def end(self) -> None:
+        """End, if it has begun; called from another thread."""
+        self.should_exit = True
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it has ended
+                self._loop.call_soon_threadsafe(self._ending.set)
+
+
 class HttpServer:
     """uvicorn in a thread; signals stay with the main thread. With `tls` it serves HTTPS.
 
@@ -73,7 +99,7 @@ class HttpServer:
             lifespan="off",
         )
         config.load()
-        self._server = uvicorn.Server(config)
+        self._server = _Server(config)
         self._thread = threading.Thread(
             target=self._server.run, args=([self._socket],), name="http", daemon=True
         )
@@ -84,7 +110,7 @@ class HttpServer:
 
     def stop(self) -> None:
         """End; requests under way are finished."""
-        self._server.should_exit = True
+        self._server.end()
         if self._thread.is_alive():
             self._thread.join(START_SECONDS_MAX)
         self._socket.close()

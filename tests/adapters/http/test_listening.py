@@ -1,6 +1,7 @@
 """Where a server listens, and that no part of its answers is held back."""
 
 import socket
+import threading
 
 import pytest
 import urllib3
@@ -45,3 +46,14 @@ def test_on_all_addresses_of_ipv6_those_of_ipv4_are_answered_too() -> None:
             with socket.create_connection((host, port), 60):
                 connection, _ = made.accept()
                 connection.close()
+
+
+def test_a_server_that_sleeps_ends_when_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jobledger.adapters.http.server.TICK_SECONDS", 3600.0)
+    before = set(threading.enumerate())
+    server = HttpServer(health_app(lambda: True, list, CollectorRegistry()), "127.0.0.1", 0)
+    server.start()
+    answer = urllib3.request("GET", f"{server.url}/healthz", timeout=60)
+    server.stop()
+    assert answer.headers["date"]
+    assert not [one for one in threading.enumerate() if one not in before and one.name == "http"]
