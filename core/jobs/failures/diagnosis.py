@@ -115,9 +115,12 @@ def _possible(judged: Judged | None) -> frozenset[FailureClass]:
 
 def _matched(rule: FailureRule, found: Sequence[tuple[SignT, str]]) -> tuple[SignT, ...]:
     """Return a sign for each clue of a rule; nothing if one has none."""
-    matched = [_best(test, rule, found) for test in rule.tests]
-    signs = tuple(sign for sign in matched if sign is not None)
-    return signs if len(signs) == len(matched) else ()
+    matched: list[SignT] = []
+    for test in rule.tests:
+        if (sign := _best(test, rule, found)) is None:
+            return ()
+        matched.append(sign)
+    return tuple(matched)
 
 
 def _best(test: Clue, rule: FailureRule, found: Iterable[tuple[SignT, str]]) -> SignT | None:
