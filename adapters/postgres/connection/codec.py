@@ -5,7 +5,7 @@ than the driver's own arrays of Python objects, for both sides. Rows of projecti
 """
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -58,27 +58,27 @@ def append_arguments(batch: Sequence[StreamAppend]) -> tuple[Argument, ...]:
         _require(bool(part.events), "a part has no events")
         _require(part.rows.job.shard == shard_of(part.stream_id), "a row is of another shard")
         first = part.events[0]
-        envelopes = {(record.stream_id, record.epoch, record.actor) for record in part.events}
+        envelopes = {(record.stream_id.int, record.epoch, record.actor) for record in part.events}
         _require(
-            envelopes == {(part.stream_id, first.epoch, first.actor)},
+            envelopes == {(part.stream_id.int, first.epoch, first.actor)},
             "a part has events of another stream, of two epochs or of two actors",
         )
         events.extend(part.events)
         numbers.extend([number] * len(part.events))
     return (
-        _uuids(part.stream_id for part in batch),
+        _uuids([part.stream_id for part in batch]),
         _numbers(_INT4, [part.expected_version for part in batch]),
         _numbers(_INT8, [part.events[0].epoch for part in batch]),
         _numbers(_INT4, [len(part.events) for part in batch]),
         _numbers(_INT4, numbers),
-        _uuids(record.event_id for record in events),
-        _texts(record.type for record in events),
+        _uuids([record.event_id for record in events]),
+        _texts([record.type for record in events]),
         _numbers(_INT2, [record.schema_version for record in events]),
-        _instants(record.occurred_at for record in events),
-        _instants(record.recorded_at for record in events),
-        _texts(record.actor for record in events),
-        _uuids(record.causation_id for record in events),
-        _uuids(record.correlation_id for record in events),
+        _instants([record.occurred_at for record in events]),
+        _instants([record.recorded_at for record in events]),
+        _texts([record.actor for record in events]),
+        _uuids([record.causation_id for record in events]),
+        _uuids([record.correlation_id for record in events]),
         _lengthy(_TEXT, [record.payload for record in events]),
         _alike(_BYTEA, 32, [record.data_sha for record in events]),
         _alike(_BYTEA, 32, [record.chain for record in events]),
@@ -125,12 +125,12 @@ def _numbers(element: int, values: Sequence[int]) -> Argument:
     return _array(element, len(values), packed)
 
 
-def _instants(values: Iterable[datetime]) -> Argument:
+def _instants(values: Sequence[datetime]) -> Argument:
     since = [(value - _POSTGRES_EPOCH) // _MICROSECOND for value in values]
     return _numbers(_TIMESTAMPTZ, since)
 
 
-def _uuids(values: Iterable[UUID]) -> Argument:
+def _uuids(values: Sequence[UUID]) -> Argument:
     return _alike(_UUID, 16, [value.int.to_bytes(16) for value in values])
 
 
@@ -142,7 +142,7 @@ def _alike(element: int, size: int, values: Sequence[bytes]) -> Argument:
     return _array(element, len(values), packed)
 
 
-def _texts(values: Iterable[str]) -> Argument:
+def _texts(values: Sequence[str]) -> Argument:
     return _lengthy(_TEXT, [value.encode() for value in values])
 
 

@@ -173,9 +173,10 @@ class Handover:
 
     def _effect_tasks(self, stream: StreamId, state: JobState, *, first: bool) -> None:
         for effect in state.effects:
-            is_first = effect.desired.kind is EffectKind.ADD_FINALIZER
+            if (effect.desired.kind is EffectKind.ADD_FINALIZER) is not first:
+                continue
             under_way = self.under_way.setdefault(stream, {})
-            if is_first is first and effect.effect_id not in under_way:
+            if effect.effect_id not in under_way:
                 effect_task = EffectTask(self.context, stream, effect)
                 under_way[effect.effect_id] = effect_task
                 lane = Lane.OWN if effect.desired.kind in ON_THE_JOB else Lane.OTHERS
