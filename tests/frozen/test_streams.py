@@ -4,7 +4,6 @@ A failure of the last kind means that the controller behaves otherwise than it d
 meant: `python -m tests.frozen.make_streams --again`, and a line in the change log.
 """
 
-from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -59,8 +58,10 @@ def test_the_controllers_own_work_is_folded_in_short(
     records, rules = [one.record for one in dossier(path).events], Rules(causes=ExplainedCauses())
 
     def folds() -> list[Folded]:
-        read = ((one, read_event(one)) for one in records)
-        return [*accumulate(read, lambda so_far, one: fold(so_far, *one, rules), initial=Folded())]
+        found = [Folded()]
+        for one in records:
+            found.append(fold(found[-1], one, read_event(one), rules))
+        return found
 
     short = folds()
     monkeypatch.setattr(events, "OWN_WORK", frozenset())
