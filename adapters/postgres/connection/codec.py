@@ -80,8 +80,8 @@ def append_arguments(batch: Sequence[StreamAppend]) -> tuple[Argument, ...]:
         _uuids([record.causation_id for record in events]),
         _uuids([record.correlation_id for record in events]),
         _lengthy(_TEXT, [record.payload for record in events]),
-        _alike(_BYTEA, 32, [record.data_sha for record in events]),
-        _alike(_BYTEA, 32, [record.chain for record in events]),
+        _lengthy(_BYTEA, [record.data_sha for record in events]),
+        _lengthy(_BYTEA, [record.chain for record in events]),
         *(
             Argument(0, rows if rows is None else rows.encode(), Format.TEXT)
             for rows in row_arguments([part.rows for part in batch])
@@ -131,15 +131,8 @@ def _instants(values: Sequence[datetime]) -> Argument:
 
 
 def _uuids(values: Sequence[UUID]) -> Argument:
-    return _alike(_UUID, 16, [value.int.to_bytes(16) for value in values])
-
-
-def _alike(element: int, size: int, values: Sequence[bytes]) -> Argument:
-    """Return an array of values that are all of one size."""
-    length = _length(size)
-    packed = length + length.join(values) if values else b""
-    _require(len(packed) == (4 + size) * len(values), f"not all values are of {size} bytes")
-    return _array(element, len(values), packed)
+    packed = [b"\x00\x00\x00\x10" + value.int.to_bytes(16) for value in values]
+    return _array(_UUID, len(packed), b"".join(packed))
 
 
 def _texts(values: Sequence[str]) -> Argument:
