@@ -106,7 +106,7 @@ def _object(node: Manifest, visitor: Visitor, depth: int) -> Json:
             shown = _all_secret(value, visitor, depth + 1, Promise.SECRET)
         elif key == "args" and isinstance(value, list):
             shown = _list(value, visitor, depth + 1, node.get("command"))
-        elif (key in _VALUES and is_named_secret) or promise_of(str(key)) is Promise.SECRET:
+        elif (key in _VALUES and is_named_secret) or promises_secret(str(key)):
             shown = _promised(value, visitor, depth + 1)
         else:
             shown = visited(value, visitor, depth + 1)
