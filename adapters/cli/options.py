@@ -84,14 +84,32 @@ LIMIT_MAX = 1_000_000_000
 OutputOption = Annotated[
     Output, typer.Option("--output", "-o", help="Form of the result.", case_sensitive=False)
 ]
+
+
+def _not_empty(context: typer.Context, parameter: typer.CallbackParam, value: str) -> str:
+    """Refuse an option that is given and empty: `-n "$UNSET"` means none, and would mean all."""
+    source = context.get_parameter_source(parameter.name or "")
+    if not value and source is not None and source.name != "DEFAULT":
+        raise typer.BadParameter("it is empty; leave it out for all of them")
+    return value
+
+
 ClusterOption = Annotated[
     str,
     typer.Option(
-        "--cluster", help="Only jobs of this cluster, as the ledger calls it. Without it: all."
+        "--cluster",
+        help="Only jobs of this cluster, as the ledger calls it. Without it: all.",
+        callback=_not_empty,
     ),
 ]
 NamespaceOption = Annotated[
-    str, typer.Option("--namespace", "-n", help="Only this namespace. Without it: all.")
+    str,
+    typer.Option(
+        "--namespace",
+        "-n",
+        help="Only this namespace. Without it: all.",
+        callback=_not_empty,
+    ),
 ]
 
 

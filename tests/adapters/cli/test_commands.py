@@ -19,3 +19,14 @@ def test_a_mistyped_command_is_told_what_it_is_like(typed: str, told: str) -> No
     ended = CliRunner().invoke(app, [typed], env={"COLUMNS": "120"})
     assert ended.exit_code == ExitCode.USAGE
     assert told in ended.output
+
+
+@pytest.mark.parametrize("option", ["--namespace", "-n", "--cluster"])
+@pytest.mark.parametrize("command", [["recover", "--all"], ["get"]])
+def test_a_namespace_or_cluster_that_is_given_and_empty_is_not_all(
+    command: list[str], option: str
+) -> None:
+    """As in `recover --all -n "$UNSET"`."""
+    ended = CliRunner().invoke(app, [*command, option, ""], env={"COLUMNS": "120"})
+    assert ended.exit_code == ExitCode.USAGE
+    assert "it is empty; leave it out for all of them" in ended.output
