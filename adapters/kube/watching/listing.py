@@ -56,12 +56,12 @@ def pages(
     when the server forgets that state (its history is some minutes long): begin anew then. Raises
     `UnreadableAnswer` for a list that does not end.
     """
-    page, asked_for = first or first_page(transport, selection, limit), ""
+    page, asked_for = first or page_of(transport, selection, limit), ""
     for _ in range(1, PAGES_MAX):
         token = page.metadata.continue_token
         if token in ("", asked_for):
             break
-        coming = _Coming(partial(_page, transport, selection, limit, token))
+        coming = _Coming(partial(page_of, transport, selection, limit, token))
         yield page
         page, asked_for = coming.page(), token
     yield page
@@ -71,21 +71,16 @@ def pages(
         raise unreadable(selection.about, f"a list of more than {PAGES_MAX} pages")
 
 
-def first_page(transport: Transport, selection: Selection, limit: int) -> ObjectPage:
-    """Return the first `limit` objects (0: all)."""
-    return _page(transport, selection, limit)
-
-
 def newest_version(transport: Transport, selection: Selection) -> str:
     """Return the resourceVersion at which the API server is now, by a list of one object at most.
 
     Labels do not matter to it, and looking for one that has them could be dear.
     """
     anything = Selection(resource=selection.resource, namespace=selection.namespace)
-    return _page(transport, anything, 1).metadata.resourceVersion
+    return page_of(transport, anything, 1).metadata.resourceVersion
 
 
-def _page(transport: Transport, selection: Selection, limit: int, token: str = "") -> ObjectPage:
+def page_of(transport: Transport, selection: Selection, limit: int, token: str = "") -> ObjectPage:
     """Return the first page, or the one that a token of the page before it stands for."""
     paging = [("limit", str(limit))] if limit else []
     paging += [("continue", token)] if token else []

@@ -28,7 +28,7 @@ from jobledger.adapters.kube.watching.backoff import Backoff
 from jobledger.adapters.kube.watching.health import WatchHealth
 from jobledger.adapters.kube.watching.initial_events import initial_events
 from jobledger.adapters.kube.watching.known_objects import KnownObjects
-from jobledger.adapters.kube.watching.listing import Selection, first_page, newest_version, pages
+from jobledger.adapters.kube.watching.listing import Selection, newest_version, page_of, pages
 from jobledger.adapters.kube.watching.stream import WatchStream
 from jobledger.adapters.kube.watching.timing import WatchTiming
 from jobledger.core.errors import (
@@ -180,7 +180,7 @@ class Reflector:
         its memory, where pages cost it a look into etcd each. One that does not is asked for pages.
         """
         about = self._selection.about
-        first = first_page(self._transport, self._selection, self._page_limit)
+        first = page_of(self._transport, self._selection, self._page_limit)
         if first.metadata.continue_token and self._may_stream:
             try:
                 stream = self._opened("")
