@@ -99,6 +99,7 @@ def test_work_wakes_one_and_leaves_who_watches_the_clock() -> None:
     context = EffectContext()
     wait_until(lambda: context.waiting == THREADS, "all to wait")
     context.add(time.monotonic() + 3600)
+    wait_until(lambda: context.woken == 1, "one to watch the clock")  # else it takes the first too
     for count in range(1, 21):
         wait_until(lambda: context.waiting == THREADS, "all to wait")
         context.add(time.monotonic())
