@@ -200,10 +200,9 @@ class ShardTakeover:
             return
         self._taken_up |= {shard: self._loaded[shard] for shard in shards}
         self.leases.take_up(self._taken_up)
-        for slot in self.slots:
-            if slot.shard in shards:
-                self.seek_absent(slot)
-                self.handover.resume(slot)
+        for slot in self.slots.of(shards):
+            self.seek_absent(slot)
+            self.handover.resume(slot)
         self.handover.alarms.wake()
         if not self.is_open:
             self._open()
@@ -218,19 +217,14 @@ class ShardTakeover:
     def hear_out(self) -> None:
         """Take turns until what had come in by now has been decided."""
         left = len(self.inbox)
-        while left > 0 and not self.stopping.is_set():
+        while left > 0 and len(self.inbox) and not self.stopping.is_set():
             left -= max(1, self.turn.run_once(wait_seconds=0))
 
     def _take_up_finished(self, shards: frozenset[int]) -> None:
         """Publish ends that users have not seen; look for objects that went after the end."""
-        finished = {
-            stream: summary
-            for stream in self.slots.all_finished()
-            if shard_of(stream) in shards and (summary := self.slots.finished(stream)) is not None
-        }
-        if not finished:
-            return
-        there = {job.identity.stream_id: job for job in self.handlers.live.jobs()}
+        finished = self.slots.finished_of(shards)
+        jobs = self.handlers.live.jobs_in(shards) if finished else ()
+        there = {job.identity.stream_id: job for job in jobs}
         for stream in finished:  # what was shown while another held the shard was left to that one
             if (job := there.get(stream)) is not None:
                 self.handover.changed_by_others(stream, job.version, child(job.manifest, "status"))

@@ -7,7 +7,7 @@ submitters only what is needed to tell them again. Safe to use from many threads
 import dataclasses
 import threading
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from jobledger.adapters.service.objects.job_owners import JobOwners
 from jobledger.adapters.service.objects.kept_children import CachedChild, Children, Gone
 from jobledger.adapters.service.objects.packing import pack, unpack, unpack_any
+from jobledger.adapters.service.objects.uids_by import UidsBy
 from jobledger.core.jobs.control.status_writers import StatusWriter
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.log.redaction.redact import LateSecrets, Redactor
@@ -27,6 +28,7 @@ from jobledger.core.ports.cluster import (
     Resource,
 )
 from jobledger.core.values.documents import Json, Manifest, child, items
+from jobledger.core.values.ids import shard_of
 
 _PLAIN = frozenset({RAYCLUSTERS, BATCH_JOBS, PODS, JOBSETS, CONFIGMAPS})
 """Kinds of children that are kept under their kind alone."""
@@ -37,6 +39,8 @@ _ASKED_FOR = frozenset({"JobSet"})
 Of the others nothing comes but by their watches, in order; and what is watched by its labels may be
 told as gone and come back.
 """
+
+_NO_RUNTIME = ("", "", "")
 
 
 def kept_as(resource: Resource) -> str:
@@ -68,7 +72,10 @@ class CachedJob(Struct, frozen=True, kw_only=True):
     """Name of the RayCluster of which its status shows a copy, as it was last seen."""
     observed_generation: int = 0
     """status.observedGeneration, as it was last seen."""
-    runtime: tuple[str, str, str] = ("", "", "")
+    generation: int = 0
+    leaving: bool = False
+    """Whether it is being deleted."""
+    runtime: tuple[str, str, str] = _NO_RUNTIME
     """TrainJob: kind, namespace (empty: none) and name of the runtime it names."""
     others: StatusWriter | None = None
     """The last write of another controller that drove it, as far as any sighting told of one."""
@@ -168,7 +175,9 @@ class ObjectCache:
         self._gone = Gone()
         self._gone_children: defaultdict[str, Gone] = defaultdict(Gone)
         self._jobs: dict[str, CachedJob] = {}
-        self._selecting: dict[tuple[str, str], set[str]] = {}
+        self._selecting = UidsBy[tuple[str, str]]()
+        self._on_runtime = UidsBy[tuple[str, str, str]]()
+        self._in_shard = UidsBy[int]()
         self._children: defaultdict[str, Children] = defaultdict(Children)
         self._runtimes: dict[tuple[str, str, str], CachedRuntime] = {}
         self._doubted: set[Hashable] = set()
@@ -200,8 +209,13 @@ class ObjectCache:
             self._doubted.discard(job.identity.uid)
             self._jobs[job.identity.uid] = job
             if job.selected:
-                selected = (job.identity.namespace, job.selected)
-                self._selecting.setdefault(selected, set()).add(job.identity.uid)
+                self._selecting.add((job.identity.namespace, job.selected), job.identity.uid)
+            if known is None:
+                self._in_shard.add(shard_of(job.identity.stream_id), job.identity.uid)
+            elif known.runtime != job.runtime:
+                self._on_runtime.discard(known.runtime, job.identity.uid)
+            if job.runtime != _NO_RUNTIME:
+                self._on_runtime.add(job.runtime, job.identity.uid)
 
     def note_version(self, uid: str, version: str) -> None:
         """Take note of the version that a write of our own made; the watch tells the rest."""
@@ -229,12 +243,10 @@ class ObjectCache:
             self._gone.note(uid)
             self._doubted.discard(uid)
             job = self._jobs.pop(uid, None)
-            if job is not None and job.selected:
-                selected = (job.identity.namespace, job.selected)
-                others = self._selecting.get(selected, set()) - {uid}
-                self._selecting[selected] = others
-                if not others:
-                    del self._selecting[selected]
+            if job is not None:
+                self._selecting.discard((job.identity.namespace, job.selected), uid)
+                self._on_runtime.discard(job.runtime, uid)
+                self._in_shard.discard(shard_of(job.identity.stream_id), uid)
             return job
 
     def job(self, uid: str) -> CachedJob | None:
@@ -255,6 +267,11 @@ class ObjectCache:
         """Return all RayJobs."""
         with self._lock:
             return list(self._jobs.values())
+
+    def jobs_in(self, shards: Collection[int]) -> list[CachedJob]:
+        """Return the jobs of these shards."""
+        with self._lock:
+            return [self._jobs[uid] for shard in shards for uid in self._in_shard.of(shard)]
 
     def put_child(self, kind: str, child: CachedChild) -> None:
         """Keep a RayCluster (`RayCluster`), submitter (`Job`) or head's Pod (`Pod`).
@@ -308,6 +325,9 @@ class ObjectCache:
                 for cluster in self.children_of("RayCluster", job)
                 for pod in self.heads_of(cluster.uid)
             ]
+        owned = self._children[kind].by_owner.get(job.identity.uid)
+        if not owned and not (job.selected and kind == "RayCluster"):
+            return []  # as of most jobs when they are listed
         with self._lock:
             owned = self._children[kind].by_owner.get(job.identity.uid, {})
             found = {uid: item for uid, item in owned.items() if _owns(job, item)}
@@ -337,7 +357,7 @@ class ObjectCache:
         with self._lock:
             uids = {child.owner_uid} if self.owner_of(child) is not None else set()
             if kind == "RayCluster":
-                uids |= self._selecting.get((child.namespace, child.name), set())
+                uids.update(self._selecting.of((child.namespace, child.name)))
             return [job for uid in sorted(uids) if (job := self._jobs.get(uid)) is not None]
 
     def owner_of(self, child: CachedChild) -> CachedJob | None:
@@ -367,4 +387,5 @@ class ObjectCache:
 
     def jobs_on(self, key: tuple[str, str, str]) -> list[CachedJob]:
         """Return the TrainJobs that name a runtime."""
-        return [job for job in self.jobs() if job.runtime == key]
+        with self._lock:
+            return [self._jobs[uid] for uid in self._on_runtime.of(key)]

@@ -93,8 +93,8 @@ class FirstLooks:
         watch shows, and nothing is written over what it tells later.
         """
         until = self.clock.monotonic() + self._seconds_left
-        for slot in slots:
-            if slot.shard in shards and not self._look_at(slot, until):
+        for slot in slots.of(shards):
+            if not self._look_at(slot, until):
                 break
         self._seconds_left = max(0.0, until - self.clock.monotonic())
 

@@ -20,9 +20,7 @@ def retell_shards(
 
     What was loaded from the log is so held against what the cluster shows.
     """
-    if not unheard and not gained:
-        return
-    for job in around.live.jobs():
+    for job in around.live.jobs_in({*unheard, *gained}):
         stream = job.identity.stream_id
         is_loaded = shard_of(stream) in gained and slots.held(stream) is not None
         if is_loaded or shard_of(stream) in unheard:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from jobledger.adapters.service.objects.by_shard import ByShard
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.catalogue import read_event
 from jobledger.core.kinds import JobState, is_open, kind_of
@@ -102,8 +103,8 @@ class Slots:
         """Is told of each stream that was read from the log, whole or after what was known."""
         self.known: Callable[[Sequence[StreamId]], Mapping[StreamId, Known]] = lambda _: {}
         """Tells what streams add up to until an end of each, as far as that is known."""
-        self._held: dict[StreamId, Slot] = {}
-        self._finished: dict[StreamId, Finished] = {}
+        self._held = ByShard[Slot]()
+        self._finished = ByShard[Finished]()
 
     def load(self, streams: Iterable[StreamId]) -> None:
         """Hold these jobs, read from the log; those already held are left as they are.
@@ -144,7 +145,7 @@ class Slots:
             slot = fold_slot(stream, stored, known)
         except Exception:  # a stream that cannot be folded must not keep the others from working
             log.exception("stream_unreadable", stream=str(stream))
-            self._held.pop(stream, None)
+            self._held.drop(stream)
         else:
             self._held[stream] = slot
             self.on_read(stream, stored, None if known is None else known[1])
@@ -175,10 +176,10 @@ class Slots:
         """Let go of a job in which nothing is left to do; return whether it was let go."""
         state = slot.view.state
         if is_open(state):
-            self._finished.pop(slot.stream_id, None)
+            self._finished.drop(slot.stream_id)
             return False
-        self._held.pop(slot.stream_id, None)
-        self._finished.pop(slot.stream_id, None)
+        self._held.drop(slot.stream_id)
+        self._finished.drop(slot.stream_id)
         manifest = state.manifest
         if manifest is not None and state.deleted_at is None:
             self._finished[slot.stream_id] = Finished(
@@ -192,24 +193,30 @@ class Slots:
     def drop(self, streams: Iterable[StreamId]) -> None:
         """Forget jobs that another replica works on now."""
         for stream in list(streams):
-            self._held.pop(stream, None)
-            self._finished.pop(stream, None)
+            self._held.drop(stream)
+            self._finished.drop(stream)
 
     def drop_shards(self, shards: Collection[int]) -> None:
         """Forget the jobs of shards that another replica works on now."""
-        self.drop(stream for stream in self._held if shard_of(stream) in shards)
-        self.drop(stream for stream in self._finished if shard_of(stream) in shards)
+        self.drop([*self._held.of(shards), *self._finished.of(shards)])
 
     def note_finished(self, jobs: Iterable[FinishedJob]) -> None:
-        """Take note of jobs in which nothing was left to do when they were last written."""
+        """Take note of jobs in which nothing was left to do when they were last written.
+
+        One that is held as it was before that was read a while ago, when another drove it still.
+        """
         for job in jobs:
+            slot = self._held.get(job.stream_id)
+            if slot is not None and slot.tail.version < job.version:
+                self._held.drop(job.stream_id)
             summary = Finished(
                 generation=job.generation,
                 leaving=False,
                 recorded=job.recorded,
                 version=job.version,
             )
-            self._finished.setdefault(job.stream_id, summary)
+            if job.stream_id not in self._finished:
+                self._finished[job.stream_id] = summary
 
     def versions(self) -> dict[StreamId, int]:
         """Return where the stream of each job ended that is held, or kept a summary of."""
@@ -221,7 +228,8 @@ class Slots:
 
         The summary at the job is forgotten then.
         """
-        return self._finished.pop(stream).version if self._is_set_back(stream) else 0
+        known = self._finished.drop(stream) if self._is_set_back(stream) else None
+        return 0 if known is None else known.version
 
     def leave_set_back(self, stream: StreamId) -> bool:
         """Hold a job no more that was read again and ends earlier now; return whether it does.
@@ -237,9 +245,13 @@ class Slots:
         slot, summary = self._held.get(stream), self._finished.get(stream)
         return slot is not None and summary is not None and slot.tail.version < summary.version
 
-    def all_finished(self) -> list[StreamId]:
-        """Return the jobs of which only a summary is kept."""
-        return list(self._finished)
+    def of(self, shards: Collection[int]) -> list[Slot]:
+        """Return the jobs of shards that are held."""
+        return [self._held[stream] for stream in self._held.of(shards)]
+
+    def finished_of(self, shards: Collection[int]) -> dict[StreamId, Finished]:
+        """Return the jobs of shards of which only a summary is kept."""
+        return {stream: self._finished[stream] for stream in self._finished.of(shards)}
 
     def __iter__(self) -> Iterator[Slot]:
         return iter(list(self._held.values()))

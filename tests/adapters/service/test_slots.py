@@ -7,7 +7,7 @@ import pytest
 from jobledger.adapters.service.work.slots import CHUNK, Known, fold_slot
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.ports.history import FinishedJob
-from jobledger.core.values.ids import StreamId, shard_of
+from jobledger.core.values.ids import SHARDS, StreamId, shard_of
 from tests.adapters.service.parts import run_all
 from tests.adapters.service.turns import TurnBench, a_job, seen
 from tests.support.rayjob_builders import manifest_gone
@@ -66,7 +66,7 @@ def test_a_deleted_job_leaves_nothing_behind() -> None:
     bench.see(seen("one"))
     bench.inbox.put(ONE, manifest_gone())
     bench.take()
-    assert (len(bench.slots), bench.slots.all_finished()) == (0, [])
+    assert (len(bench.slots), bench.slots.finished_of(range(SHARDS))) == (0, {})
 
 
 def test_a_relist_of_finished_jobs_reads_nothing_from_the_log() -> None:
@@ -91,7 +91,7 @@ def test_the_jobs_of_lost_shards_are_forgotten() -> None:
     )
     bench.slots.drop_shards({3})
     assert [slot.shard for slot in bench.slots] == [4]
-    assert [shard_of(stream) for stream in bench.slots.all_finished()] == [4]
+    assert [shard_of(stream) for stream in bench.slots.finished_of(range(SHARDS))] == [4]
 
 
 def test_reading_a_job_anew_never_leaves_a_moment_without_it() -> None:
@@ -125,3 +125,19 @@ def test_a_stream_that_cannot_be_folded_is_not_held(monkeypatch: pytest.MonkeyPa
     bench.slots.reload(ONE)
     bench.slots.load([ONE, TWO])
     assert [slot.stream_id for slot in bench.slots] == [TWO]
+
+
+def test_a_job_that_another_has_brought_to_its_end_since_it_was_read_is_not_held() -> None:
+    bench = TurnBench()
+    bench.see(seen("one"), seen("two"))
+    bench.take()
+    ends = bench.slots.versions()
+    bench.slots.note_finished(
+        [
+            FinishedJob(stream_id=ONE, generation=1, version=ends[ONE] + 1),
+            FinishedJob(stream_id=TWO, generation=1, version=ends[TWO]),
+        ]
+    )
+    assert bench.slots.held(ONE) is None, "its stream was not set back: it was read too early"
+    assert bench.slots.held(TWO) is not None
+    assert bench.slots.finished(ONE) is not None

@@ -1,0 +1,29 @@
+"""Finds jobs by what they have in common, without looking through all of them."""
+
+from collections.abc import Hashable, Iterable
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class UidsBy(Generic[Key]):
+    """UIDs by a key that many may share. The caller locks."""
+
+    def __init__(self) -> None:
+        self._uids: dict[Key, dict[str, None]] = {}
+        """In the order in which they came."""
+
+    def add(self, key: Key, uid: str) -> None:
+        """Keep a UID under a key, too."""
+        self._uids.setdefault(key, {})[uid] = None
+
+    def discard(self, key: Key, uid: str) -> None:
+        """Keep a UID under a key no more, if it was."""
+        uids = self._uids.get(key, {})
+        uids.pop(uid, None)
+        if not uids:
+            self._uids.pop(key, None)
+
+    def of(self, key: Key) -> Iterable[str]:
+        """Return the UIDs under a key; not to be changed while they are looked at."""
+        return self._uids.get(key, ())
