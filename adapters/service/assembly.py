@@ -13,6 +13,7 @@ from jobledger.adapters.service.evidence.failing_pods import FailingPods
 from jobledger.adapters.service.evidence.pod_watches import pod_watches
 from jobledger.adapters.service.followers import Follower, FollowerParts
 from jobledger.adapters.service.kind_adapter import KindAdapter
+from jobledger.adapters.service.loop.decided_looks import DecidedLooks, settings_of
 from jobledger.adapters.service.loop.handover import Announce, Handover
 from jobledger.adapters.service.loop.turn import Turn, TurnParts
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
@@ -149,13 +150,14 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
     writes = OwnWrites(options.mapper.cluster, ports.store, handover.publisher.is_own)
     options.mapper.control_policy.is_own = writes.recognise
     turn = Turn(_turn_parts(ports, options, hooks, stores), handover)
-    snapshots = None
-    if ports.snapshots is not None:
-        snapshots = SnapshotKeeper(ports.snapshots, options.mapper.redaction_key, ports.clock)
-        snapshots.spent, stores.slots.known = turn.slowing.used_up, snapshots.read
-        snapshots.known_identity = stores.live.known_identity
+    snapshots = _snapshots(ports, options, stores, turn)
     watching = tuple(kind.watching for kind in options.kinds)
     synced = SyncedKinds(max(1, len(options.namespaces)), watching)
+    settings = settings_of(options.mapper)
+    decided = DecidedLooks(turn, stores.slots, ports.leases, snapshots, settings)
+    handlers = _handlers(ports.clock, options, stores, synced, (handover, turn, decided))
+    if snapshots is not None:
+        snapshots.decided = partial(decided.latest, handlers)
     controller = Controller(
         ControllerParts(
             turn=turn,
@@ -171,7 +173,7 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
             history=ports.history,
             watches=ports.watches,
             clock=ports.clock,
-            handlers=_handlers(ports.clock, options, stores, synced, (handover, turn)),
+            handlers=handlers,
             synced=synced,
             namespaces=options.namespaces,
             stopping=hooks.stopping,
@@ -187,6 +189,18 @@ def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) 
         controller=controller,
         snapshots=snapshots,
     )
+
+
+def _snapshots(
+    ports: ServicePorts, options: ServiceOptions, stores: Stores, turn: Turn
+) -> SnapshotKeeper | None:
+    """Return what keeps snapshots, from which the next start goes on; None: nothing does."""
+    if ports.snapshots is None:
+        return None
+    snapshots = SnapshotKeeper(ports.snapshots, options.mapper.redaction_key, ports.clock)
+    snapshots.spent, stores.slots.known = turn.slowing.used_up, snapshots.read
+    snapshots.known_identity = stores.live.known_identity
+    return snapshots
 
 
 def _followers(
@@ -208,10 +222,10 @@ def _handlers(
     options: ServiceOptions,
     stores: Stores,
     synced: SyncedKinds,
-    partners: tuple[Handover, Turn],
+    partners: tuple[Handover, Turn, DecidedLooks],
 ) -> EventHandlers:
     """Return what watches tell, and have the workers tell again what slowed jobs have missed."""
-    handover, turn = partners
+    handover, turn, decided = partners
     pods, owners = handover.pods, stores.live.job_owners
     handlers = EventHandlers(
         options.mapper,
@@ -229,6 +243,7 @@ def _handlers(
             part=part,
         ),
         looked_through=turn.slowing.looked_through,
+        is_decided_on=decided.are_known,
         job_gone=pods.job_gone if pods is not None else lambda _: None,
         pods=pod_watches(pods, owners) if pods is not None else {},
     )

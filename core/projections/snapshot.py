@@ -27,6 +27,8 @@ class Folded(Struct, frozen=True, kw_only=True):
     """How much of its budget of events was used up at that instant; see `core.jobs.budget`."""
     at: Instant
     """When that was looked at."""
+    decided: str = ""
+    """What tells that the job is as it had been decided on by then; empty: nobody knows."""
 
 
 class _Content(Struct, frozen=True, array_like=True):
@@ -39,6 +41,7 @@ class _Content(Struct, frozen=True, array_like=True):
     effects: tuple[EffectRow, ...]
     spent: float
     at: Instant
+    decided: str
 
 
 _ENCODER = msgpack.Encoder()
@@ -62,6 +65,7 @@ def snapshot_of(tail: Tail, folded: Folded, folded_by: bytes, key: bytes) -> Sna
         effects=view.effects,
         spent=folded.spent,
         at=folded.at,
+        decided=folded.decided,
     )
     made = _ENCODER.encode(content)
     return Snapshot(
@@ -95,7 +99,7 @@ def folded_in(snapshot: Snapshot) -> Folded:
         decisions=content.decisions,
         effects=content.effects,
     )
-    return Folded(view=view, spent=content.spent, at=content.at)
+    return Folded(view=view, spent=content.spent, at=content.at, decided=content.decided)
 
 
 def _seal(tail: Tail, folded_by: bytes, content: bytes, key: bytes) -> bytes:

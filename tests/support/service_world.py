@@ -184,6 +184,8 @@ class Service:
         self.event_recorder, self.handover = parts.event_recorder, parts.handover
         self.turn, self.controller = parts.turn, parts.controller
         self.keep_snapshots = parts.keep_snapshots
+        assert parts.snapshots is not None, "these ports have them"
+        self.decided = parts.snapshots.decided
 
     def start(self) -> None:
         """Start what needs no thread."""

@@ -15,8 +15,17 @@ def may_reopen(finished: Finished, observation: JobObservation) -> bool:
     if seen.in_between and kind.observing.shows_end(observation):
         return False
     leaving = seen.deleting_at is not None
-    changed = seen.generation > finished.generation or leaving != finished.leaving
-    return changed or finished.recorded != bool(seen.recorded)
+    return _is_other(finished, seen.generation, leaving=leaving, recorded=bool(seen.recorded))
+
+
+def may_look_reopen(finished: Finished, job: CachedJob) -> bool:
+    """Return whether the sighting of a job as it is there now could `may_reopen` it."""
+    return _is_other(finished, job.generation, leaving=job.leaving, recorded=bool(job.recorded))
+
+
+def _is_other(finished: Finished, generation: int, *, leaving: bool, recorded: bool) -> bool:
+    changed = generation > finished.generation or leaving != finished.leaving
+    return changed or finished.recorded != recorded
 
 
 def needs_no_look(finished: Finished, job: CachedJob | None, live: ObjectCache) -> bool:

@@ -91,6 +91,10 @@ class Slowing:
         self._metrics.jobs_slowed.set(len(self._held.keys() | put_off))
         return admitted
 
+    def holds(self, stream: StreamId) -> bool:
+        """Return whether observations of a job wait. May be called from any thread."""
+        return stream in self._held
+
     def has_to_wait(
         self, stream: StreamId, later: Callable[[], None], *, is_edit: bool, part: str = ""
     ) -> bool:

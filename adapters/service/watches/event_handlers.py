@@ -131,6 +131,8 @@ class EventHandlers:
     looked_through: Callable[[StreamId, int, str], None] = lambda *_: None
     """Is told how many bytes of an edit of a job, or of the part, are looked through for secrets.
     """
+    is_decided_on: Callable[[CachedJob], bool] = lambda _: False
+    """Tells of a job that is seen for the first time whether the log has decided on it as it is."""
     job_gone: Callable[[CachedJob], None] = lambda _: None
     """Is told of a job whose object is gone, before the job is."""
     pods: Mapping[Resource, tuple[WatchedKind, ...]] = field(default_factory=dict)

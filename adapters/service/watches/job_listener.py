@@ -16,14 +16,18 @@ from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.observing.left_out import tell_left_out
 from jobledger.adapters.service.observing.mapper import identify
 from jobledger.adapters.service.watches.event_handlers import EventHandlers, KindWatching
+from jobledger.adapters.service.work.inbox import LateSighting
+from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.jobs.control.status_writers import StatusWriter
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import WatchInterrupted
 from jobledger.core.kinds import JobObservation, altered
 from jobledger.core.ports.cluster import ObjectListener
-from jobledger.core.values.documents import Manifest, child, text
+from jobledger.core.values.documents import Manifest, child, number, text
 from jobledger.core.values.ids import StreamId, observation_id
-from jobledger.core.values.instants import Instant, rfc3339
+from jobledger.core.values.instants import Instant, parse_rfc3339, rfc3339
+
+log = get_logger(__name__)
 
 
 def job_listener(kind: str) -> Callable[[EventHandlers], ObjectListener]:
@@ -109,6 +113,8 @@ class JobListener:
             packed=packed,
             copied=look.copied,
             observed_generation=look.observed_generation,
+            generation=number(metadata, "generation") or 0,
+            leaving=parse_rfc3339(text(metadata, "deletionTimestamp")) is not None,
             others=others,
             recorded=recorded,
             told=version,
@@ -124,6 +130,11 @@ class JobListener:
         for secrets in secrets_of_parts(around.live, job, kind.parts):
             job = around.live.learn(job.identity.uid, secrets) or job
         if not around.concerns_us(stream):
+            return
+        if known is None and job.others is None and around.inbox.holds_back(stream):
+            late = partial(_made_late, around, job, at)
+            around.inbox.put_late(stream, LateSighting(job.identity.namespace, late))
+            kind.tell_related(around, known, job, at)
             return
         seen = kind.see(around.mapper, job.identity, manifest, job.redactor, at)
         if known is None and job.others is not None and not job.recorded:
@@ -152,6 +163,23 @@ class JobListener:
     def interrupted(self, since: Instant, until: Instant, reason: str) -> None:
         """Tell every job of the gap."""
         tell_gap(self._around, self._name, self._name, since, until, reason)
+
+
+def _made_late(around: EventHandlers, job: CachedJob, at: Instant) -> JobObservation | None:
+    """Return the first sighting of a job, as it was then; None if the log has decided on that."""
+    try:
+        if around.is_decided_on(job):
+            return None
+        with around.telling:
+            now = around.live.job(job.identity.uid)  # which may know more secrets by now
+            redactor, see = (now or job).redactor, around.kinds[job.kind].see
+            seen = see(around.mapper, job.identity, job.manifest, redactor, at)
+            if now is not None:
+                tell_left_out(around.live, now, getattr(seen, "option_problems", ()))
+    except Exception:  # one strange object must not hide others
+        log.exception("job_not_looked_at", job=f"{job.identity.namespace}/{job.identity.name}")
+        return None
+    return seen
 
 
 def see_job(around: EventHandlers, job: CachedJob, at: Instant) -> JobObservation:

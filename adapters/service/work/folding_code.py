@@ -11,12 +11,13 @@ import msgspec
 
 @cache
 def folding_code() -> bytes:
-    """Return a digest of the whole core, as it is written, and of what encodes its values.
+    """Return a digest of core and adapters, as they are written, and of what encodes values.
 
-    Which part of it a fold goes through nobody could say for certain.
+    Which part of them a fold goes through, and a sighting before it, nobody could say for certain.
     """
     found = hashlib.sha256(msgspec.__version__.encode())
-    for name, source in sorted(_sources(files("jobledger.core"), "")):
+    folders = (files("jobledger.core"), files("jobledger.adapters"))
+    for name, source in sorted(one for folder in folders for one in _sources(folder, folder.name)):
         found.update(b"%b %d " % (name.encode(), len(source)) + source)
     return found.digest()
 

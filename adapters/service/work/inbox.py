@@ -2,7 +2,8 @@
 
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 from jobledger.adapters.service.work.rotation import Rotation
@@ -11,6 +12,18 @@ from jobledger.core.kinds import JobObservation, job_seen
 from jobledger.core.values.ids import StreamId, shard_of
 
 Arrival = tuple[StreamId, JobObservation]
+
+
+@dataclass(frozen=True, slots=True)
+class LateSighting:
+    """A sighting of a job's own object that is made when it is taken, if it is needed then."""
+
+    namespace: str
+    make: Callable[[], JobObservation | None]
+    """Makes it; None: the log has it already, or it cannot be made."""
+
+
+_Waiting = tuple[StreamId, JobObservation | LateSighting]
 
 
 class Inbox:
@@ -25,10 +38,12 @@ class Inbox:
     def __init__(self, namespace_of: Callable[[StreamId], str] = lambda _: "") -> None:
         """`namespace_of` tells it of a job that is known; empty: of one that is not."""
         self._namespace_of = namespace_of
-        self._arrivals: Rotation[Arrival] = Rotation()
+        self._arrivals: Rotation[_Waiting] = Rotation()
         self._waiting: dict[StreamId, tuple[str, int]] = {}
         """Of each job with arrivals: the namespace under which they wait, and how many do."""
-        self._held_back: dict[int, deque[tuple[str, Arrival]]] = {}
+        self._in_hand: set[StreamId] = set()
+        """The jobs of which something was taken last."""
+        self._held_back: dict[int, deque[tuple[str, _Waiting]]] = {}
         """Of each shard that is held back: what has come in, with the namespaces."""
         self._urgent = 0
         """How many of the others are waited for."""
@@ -40,6 +55,12 @@ class Inbox:
         with self._ready:
             if not self._closed:
                 self._let_in(self._add(stream, observation), (stream, observation))
+
+    def put_late(self, stream: StreamId, sighting: LateSighting) -> None:
+        """Add a sighting that is made when it is taken, as `put`."""
+        with self._ready:
+            if not self._closed:
+                self._let_in(self._add(stream, sighting), (stream, sighting))
 
     def hold_back(self, shards: Collection[int]) -> None:
         """Hold back what comes and has come of the jobs of these shards, and of no other."""
@@ -59,9 +80,9 @@ class Inbox:
         replaced = set[StreamId]()
         with self._ready:
             for shard in {shard_of(stream) for stream in sightings} & self._held_back.keys():
-                kept = deque[tuple[str, Arrival]]()
+                kept = deque[tuple[str, _Waiting]]()
                 for namespace, (stream, observation) in self._held_back[shard]:
-                    if stream not in sightings or job_seen(observation) is None:
+                    if stream not in sightings or not _is_sighting(observation):
                         kept.append((namespace, (stream, observation)))
                     elif stream in replaced:
                         self._forget(stream)
@@ -71,6 +92,10 @@ class Inbox:
                 self._held_back[shard] = kept
         return replaced
 
+    def holds_back(self, stream: StreamId) -> bool:
+        """Return whether what comes of a job is held back."""
+        return shard_of(stream) in self._held_back
+
     def count_held_back(self, shard: int) -> int:
         """Return how many observations of the jobs of a shard are held back."""
         return len(self._held_back.get(shard, ()))
@@ -79,17 +104,24 @@ class Inbox:
         """Return up to `limit` observations.
 
         Returns at once if there are urgent ones, else with the first that comes in time, and at
-        the latest with what else there is.
+        the latest with what else there is. For one thread alone: what was taken before has been
+        decided on then, or put back.
         """
         with self._ready:
             if not self._urgent and not self._closed:
                 self._ready.wait(timeout_seconds)
-            taken: list[Arrival] = []
+            taken: list[_Waiting] = []
             while len(taken) < limit and (found := self._arrivals.pop()) is not None:
                 taken.append(found[1])
                 self._forget(found[1][0])
             self._urgent -= sum(_is_urgent(observation) for _, observation in taken)
-            return taken
+            self._in_hand = {stream for stream, _ in taken}
+        return list(_made(taken))
+
+    def is_settled(self, stream: StreamId) -> bool:
+        """Return whether nothing of a job waits, or was taken and is still to be decided on."""
+        with self._ready:
+            return stream not in self._waiting and stream not in self._in_hand
 
     def put_back(self, arrivals: Sequence[Arrival]) -> None:
         """Put what was taken back in front, in its order, unless the inbox is closed."""
@@ -126,7 +158,7 @@ class Inbox:
         """Return how many there are to be taken; what is held back does not count."""
         return len(self._arrivals)
 
-    def _let_in(self, namespace: str, arrival: Arrival) -> None:
+    def _let_in(self, namespace: str, arrival: _Waiting) -> None:
         held_back = self._held_back.get(shard_of(arrival[0])) if self._held_back else None
         if held_back is not None:
             held_back.append((namespace, arrival))
@@ -136,10 +168,12 @@ class Inbox:
             self._urgent += 1
             self._ready.notify()
 
-    def _add(self, stream: StreamId, observation: JobObservation) -> str:
+    def _add(self, stream: StreamId, observation: JobObservation | LateSighting) -> str:
         """Count an arrival of a job; return the namespace under which all of that job's wait."""
         if known := self._waiting.get(stream):
             namespace, count = known
+        elif isinstance(observation, LateSighting):
+            namespace, count = observation.namespace, 0
         elif (found := job_seen(observation)) is not None:
             namespace, count = found[1].identity.namespace, 0
         else:
@@ -154,6 +188,18 @@ class Inbox:
             self._waiting[stream] = namespace, count - 1
 
 
-def _is_urgent(observation: JobObservation) -> bool:
+def _made(taken: Iterable[_Waiting]) -> Iterator[Arrival]:
+    for stream, observation in taken:
+        if not isinstance(observation, LateSighting):
+            yield stream, observation
+        elif (made := observation.make()) is not None:
+            yield stream, made
+
+
+def _is_sighting(observation: JobObservation | LateSighting) -> bool:
+    return isinstance(observation, LateSighting) or job_seen(observation) is not None
+
+
+def _is_urgent(observation: JobObservation | LateSighting) -> bool:
     """Return whether anything could follow from it: not from a status that was written."""
     return not isinstance(observation, StatusWritten)

@@ -52,6 +52,10 @@ class SnapshotKeeper:
         """Tells how much of its budget of events a job has used up."""
         self.known_identity: Callable[[JobIdentity], JobIdentity] = lambda identity: identity
         """Returns the same identity of a job as it is held elsewhere."""
+        self.decided: Callable[[StreamId, View], str] = lambda *_: ""
+        """Returns what tells of a job later that it is as it was decided on by now."""
+        self._decided: dict[StreamId, tuple[Tail, str]] = {}
+        """What did when the snapshots were made that were read, and of which ends they are."""
         self._made: dict[StreamId, int] = {}
         """At which version a job's snapshot was made."""
         self._ends: Mapping[StreamId, int] = {}
@@ -67,6 +71,7 @@ class SnapshotKeeper:
                     folded = folded_in(one)
                     found[one.stream_id] = one.tail, replace(folded, view=self._shared(folded.view))
                     self._made[one.stream_id] = one.version
+                    self._decided[one.stream_id] = one.tail, folded.decided
                     continue
             except DecodeError:
                 log.exception("snapshot_unreadable", stream=str(one.stream_id))
@@ -74,6 +79,15 @@ class SnapshotKeeper:
         if refused:
             log.warning("snapshots_refused", snapshots=refused)
         return found
+
+    def take_decided(self, end: Tail) -> str:
+        """Return what tells of a job that it is as it was decided on; empty if that is unclear.
+
+        It is, once there is an event after the snapshot: it may be of another look, under other
+        settings.
+        """
+        tail, decided = self._decided.pop(end.stream_id, (None, ""))
+        return decided if tail == end else ""
 
     def _shared(self, view: View) -> View:
         """Return a view whose state and row have who the job is from whoever has it already.
@@ -118,7 +132,12 @@ class SnapshotKeeper:
         made = [
             snapshot_of(
                 tail,
-                Folded(view=view, spent=self.spent(tail.stream_id), at=now),
+                Folded(
+                    view=view,
+                    spent=self.spent(tail.stream_id),
+                    at=now,
+                    decided=self.decided(tail.stream_id, view),
+                ),
                 folding_code(),
                 self._key,
             )

@@ -27,6 +27,8 @@ BY_HAND = "kubectl"
 AHEAD_MAX = timedelta(minutes=1)
 """How far the API server's clock may be ahead of this one; a later date names no write."""
 
+_ENTRIES = ("metadata", "managedFields")
+
 STATUS = "status"
 """The subresource under which controllers write."""
 
@@ -61,6 +63,8 @@ def other_controller(
     such fields, as after the same value was applied, the write here counts as the later. An entry
     of the future counts for nothing, nor does one over fields that the status does not hold.
     """
+    if all(_is_no_other(text(one, "manager")) for one in items(manifest, *_ENTRIES)):
+        return None  # as of most jobs, which need no closer look
     status, latest = child(manifest, "status"), later(now, AHEAD_MAX)
     shown = {f"f:{name}" for name, value in status.items() if value not in ("", None, [])}
     driving = fields.driving & shown
@@ -69,10 +73,15 @@ def other_controller(
     ]
     ours = [one.written_at for one in drivers if one.manager == OUR_MANAGER]
     for writer in drivers:
-        if writer.manager == OUR_MANAGER or writer.manager.startswith(BY_HAND):
+        if _is_no_other(writer.manager):
             continue
         return writer if not ours or writer.written_at > max(ours) else None
     return None
+
+
+def _is_no_other(manager: str) -> bool:
+    """Return whether a field manager is this controller's, or people's who write by hand."""
+    return manager == OUR_MANAGER or manager.startswith(BY_HAND)
 
 
 def written_here(manifest: Manifest) -> frozenset[str]:
@@ -89,7 +98,7 @@ def is_driven_here(fields: ControllerFields, manifest: Manifest) -> bool:
 
 
 def _writers(manifest: Manifest) -> Iterator[StatusWriter]:
-    for entry in items(manifest, "metadata", "managedFields"):
+    for entry in items(manifest, *_ENTRIES):
         fields = child(entry, "fieldsV1")
         if "f:status" in fields and text(entry, "subresource") == STATUS:
             yield StatusWriter(

@@ -4,10 +4,10 @@ import threading
 
 from msgspec.structs import replace
 
-from jobledger.adapters.service.work.inbox import Arrival, Inbox
+from jobledger.adapters.service.work.inbox import Arrival, Inbox, LateSighting
 from jobledger.core.jobs.observations import StatusWritten
 from jobledger.core.rayjob.observations.observations import ManifestGone, ManifestSeen
-from jobledger.core.values.ids import StreamId, observation_id
+from jobledger.core.values.ids import StreamId, observation_id, shard_of
 from tests.adapters.service.parts import run_all
 from tests.support.rayjob_builders import IDENTITY, manifest
 from tests.support.records import NOON, a_stream
@@ -142,3 +142,34 @@ def test_what_is_put_back_leaves_the_turns_as_they_were() -> None:
         inbox.put(stream, news(stream, 1))
     inbox.put_back(inbox.take(4, 0))
     assert [where for where, _ in inbox.take(10, 0)] == [ONE, OTHER, THIRD, ONE, OTHER, ONE]
+
+
+def test_a_late_sighting_is_made_when_it_is_taken_and_left_out_if_it_is_none() -> None:
+    inbox, made = Inbox(), list[str]()
+
+    def late(name: str, sighting: ManifestGone | None) -> LateSighting:
+        def make() -> ManifestGone | None:
+            made.append(name)
+            return sighting
+
+        return LateSighting("calm", make)
+
+    inbox.hold_back([shard_of(ONE), shard_of(OTHER)])
+    inbox.put_late(ONE, late("one", news(ONE, 1)))
+    inbox.put(ONE, news(ONE, 2))
+    inbox.put_late(OTHER, late("other", None))
+    assert (inbox.take(9, 0), made, inbox.size) == ([], [], 3)
+    inbox.hold_back([])
+    assert not made, "nobody has taken it"
+    assert inbox.take(9, 0) == [(ONE, news(ONE, 1)), (ONE, news(ONE, 2))]
+    assert (made, inbox.size) == (["one", "other"], 0)
+
+
+def test_a_sighting_stands_in_place_of_a_late_one_too() -> None:
+    inbox, seen = Inbox(), first_look("flood", "one")
+    stream = seen.identity.stream_id
+    inbox.hold_back([shard_of(stream)])
+    inbox.put_late(stream, LateSighting("flood", lambda: None))
+    assert inbox.replace_held_back({stream: seen}) == {stream}
+    inbox.hold_back([])
+    assert inbox.take(9, 0) == [(stream, seen)]
