@@ -71,11 +71,21 @@ def test_a_kubeconfig_that_is_not_there(terminal: Terminal, manifest: str) -> No
     assert_one_line(ended, "no way to an API server")
 
 
+CONFIGMAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}"
+BOMB = "a0: &a0 [x], " + ", ".join(f"a{n + 1}: &a{n + 1} [{f'*a{n}, ' * 9}]" for n in range(9))
+"""A third of a kilobyte that stands for nine to the power of nine values."""
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
         ("absent.yaml", None, "cannot be read"),
-        ("binary.yaml", b"\xff\xfe\x00\x01", "cannot be read"),
+        (".", None, "cannot be read: Is a directory"),
+        ("/dev/zero", None, "cannot be read: it has more than 32 MiB"),
+        ("binary.yaml", b"\xff\xfe\x00\x01", "cannot be read: it is no text"),
+        ("deep.yaml", b"a: " + b"[" * 5_000, "nested too deeply"),
+        ("itself.yaml", f"{CONFIGMAP}, data: &d {{a: *d}}}}".encode(), "aliases written out"),
+        ("bomb.yaml", f"{CONFIGMAP}, {BOMB}}}".encode(), "aliases written out"),
         ("broken.yaml", b"kind: {RayJob", "is not YAML"),
         ("text.yaml", b"only words", "without kind and metadata.name"),
         ("pod.yaml", b"{apiVersion: v1, kind: Pod, metadata: {name: x}}", "is not handled here"),
@@ -89,6 +99,14 @@ def test_a_manifest_that_is_none(
     nowhere = kubeconfig(tmp_path, "http://127.0.0.1:9")
     ended = terminal.jobledger("apply", "-f", name, "--kubeconfig", nowhere, code=ExitCode.USAGE)
     assert_one_line(ended, said)
+
+
+def test_nothing_is_applied_before_all_files_are_read(terminal: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "good.yaml").write_text(f"{CONFIGMAP}}}")
+    words = ("apply", "-f", "good.yaml", "-f", "absent.yaml")
+    nowhere = kubeconfig(tmp_path, "http://127.0.0.1:9")
+    ended = terminal.jobledger(*words, "--kubeconfig", nowhere, code=ExitCode.USAGE)
+    assert_one_line(ended, "absent.yaml cannot be read: No such file or directory")
 
 
 def test_an_input_that_is_closed_holds_nothing(terminal: Terminal, tmp_path: Path) -> None:

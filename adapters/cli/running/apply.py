@@ -1,7 +1,7 @@
 """`jobledger apply`: creates or changes the objects of a manifest file, like `kubectl apply`."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,6 +36,12 @@ KNOWN = {
 CLUSTER_WIDE = frozenset({"Namespace", "CustomResourceDefinition", "ClusterTrainingRuntime"})
 FIELD_MANAGER = "jobledger-apply"
 
+BYTES_MAX = 32 << 20
+"""No file of manifests has more; a device has."""
+
+VALUES_MAX, DEPTH_MAX = 1_000_000, 100
+"""No object of a cluster has more: etcd takes 1.5 MB. A few lines of aliases can stand for more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Applied:
@@ -58,11 +64,11 @@ def apply(
     kubeconfig: Kubeconfig = "",
     context: Annotated[str, typer.Option(help="Context of the kubeconfig.")] = "",
 ) -> None:
-    """Create or change objects; what cannot be read or is refused is told, the others go on."""
+    """Create or change objects, once all files are read; what is refused is told, the others go on."""
     cluster = kubernetes_cluster(settings_from(kubeconfig=kubeconfig, context=context))
     results = []
-    for path in files:
-        for manifest in _read(path):
+    for manifests in [list(_read(path)) for path in files]:
+        for manifest in manifests:
             results.append(item := _apply_one(cluster, manifest, namespace))
             if output is Output.TABLE and item.result == "applied":
                 console.print(f"{item.kind.lower()}/{item.name} applied", highlight=False)
@@ -84,12 +90,15 @@ def vars_of(item: Applied) -> dict[str, object]:
 
 def _read(path: Path) -> Iterator[Manifest]:
     try:
-        content = sys.stdin.read() if str(path) == "-" else path.read_text()
-        documents: list[Any] = list(yaml.safe_load_all(content))
-    except (OSError, UnicodeDecodeError) as error:
-        fail(f"{path} cannot be read: {error}", ExitCode.USAGE)
+        documents: list[Any] = list(yaml.safe_load_all(_content(path)))
+    except OSError as error:
+        fail(f"{path} cannot be read: {error.strerror}", ExitCode.USAGE)
+    except UnicodeDecodeError:
+        fail(f"{path} cannot be read: it is no text", ExitCode.USAGE)
     except yaml.YAMLError as error:
         fail(f"{path} is not YAML: {' '.join(str(error).split())}", ExitCode.USAGE)
+    except RecursionError:
+        fail(f"{path} cannot be read: it is nested too deeply", ExitCode.USAGE)
     if not any(document is not None for document in documents):
         fail(f"{path} holds no object", ExitCode.USAGE)
     for document in documents:
@@ -97,7 +106,37 @@ def _read(path: Path) -> Iterator[Manifest]:
             continue
         if not isinstance(document, dict) or not text(document, "metadata", "name"):
             fail(f"{path} holds something without kind and metadata.name", ExitCode.USAGE)
+        if not _is_sendable(document):
+            what = f"more than {VALUES_MAX:,} values or {DEPTH_MAX} levels, aliases written out"
+            fail(f"{path} holds an object of {what}", ExitCode.USAGE)
+        _resource(document)
         yield document
+
+
+def _content(path: Path) -> str:
+    """Return the text of a file, also of a pipe; end with a message for one without end."""
+    if str(path) == "-":
+        content = sys.stdin.buffer.read(BYTES_MAX + 1)
+    else:
+        with path.open("rb") as file:
+            content = file.read(BYTES_MAX + 1)
+    if len(content) > BYTES_MAX:
+        fail(f"{path} cannot be read: it has more than {BYTES_MAX >> 20} MiB", ExitCode.USAGE)
+    return content.decode()
+
+
+def _is_sendable(document: object) -> bool:
+    """Return whether an object stays within limits once its aliases are written out."""
+    left, count = [(document, 0)], 0
+    while left:
+        value, depth = left.pop()
+        count += 1
+        if depth > DEPTH_MAX or count > VALUES_MAX:
+            return False
+        if isinstance(value, Mapping | list):
+            inner = value.values() if isinstance(value, Mapping) else value
+            left.extend((one, depth + 1) for one in inner)
+    return True
 
 
 def _apply_one(cluster: KubernetesCluster, manifest: Manifest, namespace: str) -> Applied:
