@@ -53,6 +53,11 @@ KINDS: Mapping[str, AnyKind] = {
     kind.name: cast("AnyKind", kind) for kind in (RAYJOB_KIND, TRAINJOB_KIND, BATCHJOB_KIND)
 }
 
+PHASES = tuple(
+    dict.fromkeys(phase.value for kind in KINDS.values() for phase in kind.phases if phase.value)
+)
+"""The phases that a job of any kind may be in, but for that of one that has none yet."""
+
 ROLES = merged(kind.log.roles for kind in KINDS.values())
 """The events of all kinds by the role that they play."""
 

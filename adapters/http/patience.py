@@ -6,10 +6,17 @@ the one that has waited longest is closed at once, so a probe that comes and ask
 """
 
 import asyncio
+import logging
+import time
 from typing import Protocol
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from jobledger.adapters.telemetry.logging import get_logger
+from jobledger.adapters.telemetry.repeated import Repeated
+
+log = get_logger(__name__)
 
 HEAD_SECONDS = 10.0
 """So long a connection may take for the head of a request, also of a second one."""
@@ -65,6 +72,7 @@ class PatientProtocol(H11Protocol):
 
     waiting: Queue
     asking: Queue
+    no_http: Repeated
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the base has it
         """Wait for a request."""
@@ -92,6 +100,8 @@ class PatientProtocol(H11Protocol):
         uvicorn would let the application answer after that, which h11 refuses: thirty lines in the
         log for each request of whoever can reach the port.
         """
+        address = self.client[0] if self.client else ""
+        self.no_http.warn_of_one(h11.RemoteProtocolError("no HTTP"), address=address)
         if self.cycle is not None:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
@@ -119,11 +129,19 @@ class PatientProtocol(H11Protocol):
         self.transport.abort()
 
 
+def _is_not_told_elsewhere(record: logging.LogRecord) -> bool:
+    """Return whether a line of uvicorn's is to be written: it has one for each such request."""
+    return not str(record.msg).startswith("Invalid HTTP request")
+
+
 def patient_protocol(head_seconds: float = HEAD_SECONDS) -> type[PatientProtocol]:
     """Return the protocol of one server: its connections share their queues."""
+
+    logging.getLogger("uvicorn.error").addFilter(_is_not_told_elsewhere)
 
     class OfOneServer(PatientProtocol):
         waiting = Queue(WAITING_MAX, head_seconds)
         asking = Queue(REQUESTS_MAX, REQUEST_SECONDS)
+        no_http = Repeated(log, "request_is_no_http", time.monotonic)
 
     return OfOneServer

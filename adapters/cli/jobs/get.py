@@ -33,15 +33,10 @@ from jobledger.core.errors import BrokenChain, UnknownEventType
 from jobledger.core.forensics.bundles.dossier import Dossier
 from jobledger.core.jobs.history.progress import ShownProgress, progress_in_short
 from jobledger.core.jobs.rows import JobRow
-from jobledger.core.kinds import KINDS
+from jobledger.core.kinds import PHASES
 from jobledger.core.ports.history import JobFilter
 from jobledger.core.projections.view import View, advance
 from jobledger.core.values.ids import StreamId
-
-PHASES = tuple(
-    dict.fromkeys(phase.value for kind in KINDS.values() for phase in kind.phases if phase.value)
-)
-"""What `--phase` takes, in any case of its letters."""
 
 COLUMNS = (
     "namespace",

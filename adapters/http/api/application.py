@@ -249,4 +249,6 @@ def on_http_exception(request: Request, error: Exception) -> Response:
     """Return Starlette's own refusals (no such path, no such method) as problems."""
     del request
     assert isinstance(error, HTTPException)
-    return problem(error.status_code, error.detail, error.detail)
+    answer = problem(error.status_code, error.detail, error.detail)
+    answer.headers.update(error.headers or {})
+    return answer

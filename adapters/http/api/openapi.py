@@ -25,6 +25,7 @@ _SCHEMAS: Mapping[ParameterKind, Mapping[str, object]] = {
     ParameterKind.LABEL: {"type": "string", "maxLength": LABEL_CHARACTERS_MAX},
     ParameterKind.INSTANT: {"type": "string", "format": "date-time"},
     ParameterKind.FLAG: {"type": "boolean", "default": False},
+    ParameterKind.CHOICE: {"type": "string"},
     ParameterKind.NUMBER: {"type": "integer", "minimum": 0},
     ParameterKind.STREAM: {"type": "string", "format": "uuid"},
 }
@@ -72,6 +73,8 @@ def _of_query(parameter: Parameter) -> dict[str, object]:
     schema = dict(_SCHEMAS[parameter.kind])
     if parameter.kind is ParameterKind.NUMBER:
         schema |= {"minimum": parameter.least, "maximum": parameter.most}
+    if parameter.choices:
+        schema["enum"] = list(parameter.choices)
     if parameter.name == "limit":
         schema["default"] = LIMIT_DEFAULT
     return {

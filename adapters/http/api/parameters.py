@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from uuid import UUID
 
+from jobledger.core.jobs.failures.rules import CAUSES
+from jobledger.core.kinds import KINDS, PHASES
 from jobledger.core.ports.history import JobFilter
 from jobledger.core.values.documents import LABEL_CHARACTERS_MAX
 from jobledger.core.values.ids import StreamId
@@ -27,6 +29,7 @@ class ParameterKind(StrEnum):
     LABEL = "label"
     INSTANT = "instant"
     FLAG = "flag"
+    CHOICE = "choice"
     NUMBER = "number"
     STREAM = "stream"
 
@@ -42,6 +45,8 @@ class Parameter:
     """Smallest value of a number."""
     most: int = 2**31 - 1
     """Largest value of a number."""
+    choices: tuple[str, ...] = ()
+    """What a choice is one of, in any case of its letters."""
 
 
 _K = ParameterKind
@@ -50,11 +55,11 @@ LIMIT = Parameter(
 )
 OF_JOBS = (
     Parameter(name="cluster", kind=_K.TEXT, meaning="Only jobs of this Kubernetes cluster."),
-    Parameter(name="kind", kind=_K.TEXT, meaning="RayJob, TrainJob or Job."),
+    Parameter(name="kind", kind=_K.CHOICE, meaning="Only jobs of this kind.", choices=tuple(KINDS)),
     Parameter(name="namespace", kind=_K.TEXT, meaning="Only this namespace."),
     Parameter(name="name", kind=_K.TEXT, meaning="Only jobs of this name."),
     Parameter(name="uid", kind=_K.TEXT, meaning="The job of this UID."),
-    Parameter(name="phase", kind=_K.TEXT, meaning="Only jobs in this phase."),
+    Parameter(name="phase", kind=_K.CHOICE, meaning="Only jobs in this phase.", choices=PHASES),
     Parameter(name="reason", kind=_K.TEXT, meaning="Only jobs with this reason."),
     Parameter(
         name="text",
@@ -62,7 +67,10 @@ OF_JOBS = (
         meaning="Part of the name or namespace, or how the UID begins, in either case.",
     ),
     Parameter(
-        name="cause", kind=_K.TEXT, meaning="Only jobs of which an attempt failed of this cause."
+        name="cause",
+        kind=_K.CHOICE,
+        meaning="Only jobs of which an attempt failed of this cause.",
+        choices=tuple(CAUSES),
     ),
     Parameter(name="label", kind=_K.LABEL, meaning="Only jobs with this label: name=value."),
     Parameter(name="open", kind=_K.FLAG, meaning="Only jobs in which something is left to do."),
@@ -96,6 +104,14 @@ class Asked:
         found = self._given.get(name, "")
         if len(found) > TEXT_CHARACTERS_MAX or "\x00" in found:
             raise BadRequest(f"{name} cannot be the name of anything")
+        return found
+
+    def choice(self, name: str) -> str:
+        """Return one of the choices as the ledger writes it; empty if it was not given."""
+        known = {one.lower(): one for one in ("", *self._known[name].choices)}
+        found = known.get(self._given.get(name, "").lower())
+        if found is None:
+            raise BadRequest(f"{name} is one of {', '.join(self._known[name].choices)}")
         return found
 
     def label(self, name: str) -> str:
@@ -160,14 +176,14 @@ def job_filter(asked: Asked) -> JobFilter:
     """Return which jobs are asked for."""
     return JobFilter(
         cluster=asked.text("cluster"),
-        kind=asked.text("kind"),
+        kind=asked.choice("kind"),
         namespace=asked.text("namespace"),
         name=asked.text("name"),
         uid=asked.text("uid"),
-        phase=asked.text("phase"),
+        phase=asked.choice("phase"),
         reason=asked.text("reason"),
         text=asked.text("text"),
-        cause=asked.text("cause"),
+        cause=asked.choice("cause"),
         label=asked.label("label"),
         open_only=asked.flag("open"),
         created_from=asked.instant("created_from"),

@@ -10,11 +10,11 @@ from datetime import timedelta
 from starlette.requests import Request
 from starlette.responses import Response
 
-from jobledger.adapters.http.api.parameters import Asked, BadRequest, Parameter, ParameterKind
+from jobledger.adapters.http.api.parameters import Asked, Parameter, ParameterKind
 from jobledger.adapters.http.page.parts import PageParts, asked
 from jobledger.adapters.http.page.rendering import address, etag_of, page, unless_known
 from jobledger.core.jobs.failures.rules import CAUSES
-from jobledger.core.kinds import KINDS
+from jobledger.core.kinds import KINDS, PHASES
 from jobledger.core.ports.history import History, JobFilter
 from jobledger.core.values.instants import Instant
 
@@ -31,10 +31,20 @@ COUNTS_KEPT = 64
 COUNTS_PATIENCE = 0.1
 """Seconds that a page waits for its counts; if they take longer, they come with the next news."""
 
-_TEXTS = ("q", "cluster", "namespace", "kind", "state", "cause", "period")
+_TEXTS = ("q", "cluster", "namespace")
+NEW = "New"
+"""How the phase of a job that has none yet is called."""
+
+_CHOICES = {
+    "kind": tuple(KINDS),
+    "state": (NEW, *PHASES),
+    "cause": tuple(CAUSES),
+    "period": tuple(PERIODS),
+}
 _K = ParameterKind
 FIELDS = (
     *(Parameter(name=name, kind=_K.TEXT, meaning="") for name in _TEXTS),
+    *(Parameter(name=n, kind=_K.CHOICE, meaning="", choices=c) for n, c in _CHOICES.items()),
     Parameter(name="from", kind=_K.INSTANT, meaning=""),
     Parameter(name="until", kind=_K.INSTANT, meaning=""),
     Parameter(name="label", kind=_K.LABEL, meaning=""),
@@ -88,16 +98,14 @@ class Counts:
 
 def filter_of(given: Asked, now: Instant) -> JobFilter:
     """Return which jobs are asked for."""
-    period = given.text("period")
-    if period and period not in PERIODS:
-        raise BadRequest(f"period is one of {', '.join(PERIODS)}")
+    period, state = given.choice("period"), given.choice("state")
     return JobFilter(
         text=given.text("q"),
         cluster=given.text("cluster"),
         namespace=given.text("namespace"),
-        kind=given.text("kind"),
-        phase="" if given.text("state") == NEW else given.text("state"),
-        cause=given.text("cause"),
+        kind=given.choice("kind"),
+        phase="" if state == NEW else state,
+        cause=given.choice("cause"),
         label=given.label("label"),
         open_only=given.flag("open"),
         created_from=given.instant("from") or (now - PERIODS[period] if period else None),
@@ -106,16 +114,12 @@ def filter_of(given: Asked, now: Instant) -> JobFilter:
     )
 
 
-NEW = "New"
-"""How the phase of a job that has none yet is called."""
-
-
 def jobs(counted: Counts, parts: PageParts, request: Request) -> Response:
     """Return a page of the list."""
     given, history = asked(request, *FIELDS), parts.sources.history
     wanted = filter_of(given, parts.now())
     every = replace(wanted, phase="", older_than=None)
-    with_period = replace(every, created_from=None, reason=given.text("period"))  # a key alone
+    with_period = replace(every, created_from=None, reason=given.choice("period"))  # a key alone
     key = replace(with_period, created_from=given.instant("from"))
     counts = counted.of(history, key, every, COUNTS_PATIENCE)
     rows = history.jobs(wanted, ROWS + 1)

@@ -186,8 +186,9 @@ def etag_of(*parts: object) -> str:
 
 def unless_known(request: Request, tag: str, make: Callable[[], Response]) -> Response:
     """Return an answer, or 304 if whoever asks has one of this tag already."""
-    known = request.headers.get("if-none-match") == tag
-    answer = Response(status_code=304) if known else make()
+    asked = ",".join(request.headers.getlist("if-none-match"))
+    known = {one.strip().removeprefix("W/") for one in asked.split(",")}  # a proxy weakens it
+    answer = Response(status_code=304) if known & {tag, "*"} else make()
     answer.headers["ETag"] = tag
     return answer
 

@@ -102,9 +102,11 @@ def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     title = "There is no such page" if error.status_code == 404 else error.detail  # noqa: PLR2004  # HTTP's
     signed_in = request.scope.get("signed_in", False)
-    return problem_page(
+    answer = problem_page(
         error.status_code, title, "Look for it from the list of jobs.", signed_in=signed_in
     )
+    answer.headers.update(error.headers or {})
+    return answer
 
 
 def _failed(request: Request, error: Exception) -> Response:

@@ -14,7 +14,7 @@ from jobledger.adapters.http.api.answers import JobDetail, JobPage, Problem, Tim
 from jobledger.adapters.http.api.application import ENDPOINTS, PREFIX
 from jobledger.adapters.http.api.guard import KnownToken
 from jobledger.adapters.http.api.openapi import openapi
-from jobledger.adapters.http.api.parameters import LIMIT_MAX
+from jobledger.adapters.http.api.parameters import LIMIT_MAX, OF_JOBS
 from jobledger.adapters.http.api.review import KubernetesReviewer
 from jobledger.core.errors import ClusterUnreachable
 from jobledger.core.forensics.story.account import Account
@@ -74,7 +74,8 @@ def test_jobs_are_listed_page_by_page(site: Site) -> None:
         ("uid=uid-of-done-1", {"done-1"}),
         ("text=DONE-1", {"done-1"}),
         ("text=ML&phase=Failed", {"failed"}),
-        ("cause=storage-failed", set()),
+        ("text=ML&phase=failed&kind=RAYJOB", {"failed"}),
+        ("cause=quota", set()),
     ],
 )
 def test_jobs_are_filtered(site: Site, query: str, names: set[str]) -> None:
@@ -151,6 +152,16 @@ def test_a_query_that_makes_no_sense_is_refused(site: Site, query: str) -> None:
     assert refused(site, f"{JOBS}?{query}", 400).detail
 
 
+@pytest.mark.parametrize("name", ["phase", "kind", "cause"])
+def test_a_word_that_the_ledger_never_writes_is_refused_with_those_it_does(
+    site: Site, name: str
+) -> None:
+    """As of `jobledger get --phase`: an empty list would say that there is no such job."""
+    (taken,) = [known.choices for known in OF_JOBS if known.name == name]
+    told = refused(site, f"{JOBS}?{name}=nope", 400).detail
+    assert told == f"{name} is one of {', '.join(taken)}"
+
+
 @pytest.mark.parametrize("limit", [0, LIMIT_MAX + 1])
 def test_a_number_out_of_its_range_is_refused_with_the_range(site: Site, limit: int) -> None:
     detail = refused(site, f"{JOBS}?limit={limit}", 400).detail
@@ -169,6 +180,7 @@ def test_nothing_can_be_changed(site: Site) -> None:
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         answer = urllib3.request(method, f"{site.url}{JOBS}", retries=False, timeout=20)
         assert answer.status == 405
+        assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD"}
 
 
 def test_a_page_of_another_name_cannot_ask_through_a_browser(site: Site) -> None:

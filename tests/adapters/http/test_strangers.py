@@ -8,6 +8,7 @@ from http.client import HTTPResponse
 import pytest
 import urllib3
 from prometheus_client import CollectorRegistry
+from structlog.testing import capture_logs
 
 from jobledger.adapters.http.api.application import PREFIX
 from jobledger.adapters.http.api.guard import TooManyTokens
@@ -206,3 +207,13 @@ def test_whoever_sends_too_many_tokens_is_told_to_wait() -> None:
     assert answer.status == 429
     assert answer.headers["Retry-After"] == "5"
     assert b"too many unknown tokens" in answer.data
+
+
+def test_what_is_no_http_is_told_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    with served() as address, ExitStack() as stack, capture_logs() as told:
+        for _ in range(20):
+            one = connected(stack, address)
+            one.sendall(b"not http\r\n\r\n")
+            assert answered(one) == 400
+    assert [line["event"] for line in told] == ["request_is_no_http"]
+    assert not caplog.records

@@ -130,6 +130,8 @@ def test_news_alone_is_told_again(pages: Pages, path: str) -> None:
     tag = pages.ask(where).headers["etag"]
     again = pages.ask(where, if_none_match=tag)
     assert (again.status, again.data) == (304, b"")
+    for others in (f"W/{tag}", f'"other", {tag}', "*"):  # as a proxy that packs answers sends them
+        assert pages.ask(where, if_none_match=others).status == 304
     assert pages.ask(where, if_none_match='"other"').status == 200
 
 
@@ -241,6 +243,9 @@ def test_pages_about_the_whole_answer(pages: Pages, path: str) -> None:
         ("/evidence/x", 400),
         ("/reports/failures", 404),
         ("/jobs?period=1y", 400),
+        ("/jobs?state=nope", 400),
+        ("/jobs?kind=nope", 400),
+        ("/jobs?cause=nope", 400),
         ("/jobs?q=a&q=b", 400),
         ("/jobs?q=" + "a" * 254, 400),
         ("/compare", 400),
