@@ -134,8 +134,9 @@ def bundles(path: Path) -> Iterator[Bundle]:
     Raises `BrokenChain` if one is not as it was written, or longer than a bundle may be.
     """
     told = (line for line in _lines(path) if not line.startswith(_BESIDE_JOBS))
-    for first in told:
-        yield read_bundle(bounded(_one_job(first, told, path), f"a job of {path}"))
+    for count, first in enumerate(told, start=1):
+        where = f"job {count} of {path}"
+        yield read_bundle(bounded(_one_job(first, told, path), where), where)
 
 
 def _one_job(first: str, rest: Iterator[str], path: Path) -> Iterator[str]:
@@ -157,17 +158,19 @@ def seals_of(path: Path, streams: Callable[[UUID], bool]) -> tuple[int, dict[UUI
     count, newest = 0, dict[UUID, Seal]()
     told = (line for line in _lines(path) if line.startswith('{"sealed":'))
     for line in bounded(told, f"what {path} holds of seals"):
-        seal = _seal(line)
+        seal = _seal(line, path)
         count += 1
         newest.update((end.stream, seal) for end in seal.streams if streams(end.stream))
     return count, newest
 
 
-def _seal(line: str) -> Seal:
+def _seal(line: str, path: Path) -> Seal:
     try:
         return read_seal(canonical(json.loads(line)["sealed"]).decode())
+    except BrokenChain as error:
+        raise BrokenChain(f"{error.where} of {path}", error.problem) from error
     except NOT_ONE_OF_OURS as error:
-        raise BrokenChain("a seal of the archive", said(error)) from error
+        raise BrokenChain(f"a seal of {path}", said(error)) from error
 
 
 def is_archive(path: Path) -> bool:
@@ -270,7 +273,7 @@ def _lines(path: Path) -> Iterator[str]:
     except (EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError) as error:
         raise BrokenChain(str(path), f"it is not whole ({said(error)})") from error
     except OSError as error:
-        raise LedgerMisconfigured(f"{path} cannot be read: {error}") from error
+        raise LedgerMisconfigured(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def _unwritable(directory: Path, error: OSError) -> LedgerMisconfigured:

@@ -37,9 +37,9 @@ def read_file(path: Path) -> Bundle:
             compressed = file.read(2) == GZIP_MAGIC
         if not compressed:
             with path.open(encoding="utf-8") as plain:
-                return read(bounded(_lines(plain), "the bundle"))
+                return read(bounded(_lines(plain, path), str(path)), str(path))
         with gzip.open(path, "rt", encoding="utf-8") as packed:
-            return read(bounded(_lines(packed), "the bundle"))
+            return read(bounded(_lines(packed, path), str(path)), str(path))
     except UnicodeDecodeError as error:
         raise BrokenChain(str(path), "it is no text") from error
     except zlib.error as error:
@@ -47,7 +47,7 @@ def read_file(path: Path) -> Bundle:
     except (EOFError, gzip.BadGzipFile) as error:
         raise BrokenChain(str(path), f"it is not whole ({said(error)})") from error
     except OSError as error:
-        raise LedgerMisconfigured(f"{path} cannot be read: {error}") from error
+        raise LedgerMisconfigured(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def bounded(told: Iterable[str], where: str) -> Iterator[str]:
@@ -67,8 +67,8 @@ def bounded(told: Iterable[str], where: str) -> Iterator[str]:
         yield line
 
 
-def _lines(text: TextIO) -> Iterator[str]:
+def _lines(text: TextIO, path: Path) -> Iterator[str]:
     while line := text.readline(LINE_CHARACTERS_MAX):
         if len(line) >= LINE_CHARACTERS_MAX:
-            raise BrokenChain("the bundle", "a line is too long")
+            raise BrokenChain(str(path), "a line is too long")
         yield line

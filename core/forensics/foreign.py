@@ -1,6 +1,7 @@
 """Errors of reading a file that somebody else wrote, each worded in one line."""
 
 import binascii
+import json
 import struct
 
 NOT_ONE_OF_OURS = (
@@ -16,4 +17,6 @@ def said(error: Exception) -> str:
     """Return what is wrong with a document; it may be quoted at length in the error."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is no JSON, at character {error.pos + 1}"
     return (str(error) or type(error).__name__)[:_SAID_MAX]

@@ -1,5 +1,7 @@
 """Reads required values from a foreign document. The caller words the error."""
 
+from uuid import UUID
+
 from jobledger.core.values.documents import Manifest, number, text
 from jobledger.core.values.instants import Instant, parse_rfc3339
 
@@ -23,3 +25,21 @@ def instant(told: Manifest, name: str) -> Instant:
         message = f"{name} is no instant"
         raise ValueError(message)
     return found
+
+
+def uuid(told: Manifest, name: str) -> UUID:
+    """Return a UUID; raise `ValueError` if there is none of that name."""
+    try:
+        return UUID(text(told, name))
+    except ValueError as error:
+        message = f"{name} is no UUID"
+        raise ValueError(message) from error
+
+
+def digest(told: Manifest, name: str) -> bytes:
+    """Return a digest; raise `ValueError` if there is none of that name."""
+    try:
+        return bytes.fromhex(text(told, name))
+    except ValueError as error:
+        message = f"{name} is no digest"
+        raise ValueError(message) from error

@@ -205,7 +205,7 @@ def test_a_changed_bundle_is_told_in_one_line(filled: Terminal, tmp_path: Path) 
     path.write_text(path.read_text().replace("ValueError: 42", "ValueError: 43"))
     for command in (("import", "--check"), ("replay",)):
         ended = filled.jobledger(*command, "failed.bundle", code=ExitCode.FOUND_WRONG)
-        assert "of the bundle" in ended.err
+        assert "of failed.bundle: the lines before are not" in ended.err
         assert "Traceback" not in ended.everything
 
 

@@ -11,11 +11,10 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from uuid import UUID
 
 from jobledger.core.errors import BrokenChain
 from jobledger.core.forensics.foreign import NOT_ONE_OF_OURS, said
-from jobledger.core.forensics.required import instant, whole
+from jobledger.core.forensics.required import digest, instant, uuid, whole
 from jobledger.core.forensics.seals.sealing import Judge
 from jobledger.core.forensics.seals.seals import Seal, document
 from jobledger.core.forensics.seals.seals import read as read_seal
@@ -106,27 +105,28 @@ def _event(stored: StoredEvent) -> Manifest:
     }
 
 
-def read(told: Iterable[str]) -> Bundle:
-    """Return the bundle that lines hold.
+def read(told: Iterable[str], where: str = "the bundle") -> Bundle:
+    """Return the bundle that lines hold; `where` says in errors whose they are.
 
     Raises `BrokenChain` if they hold none, or if anything in it is not as it was exported.
     """
-    read_so_far = _Reading()
+    read_so_far = _Reading(where)
     for count, line in enumerate(told, start=1):
         try:
             read_so_far.take(line)
         except NOT_ONE_OF_OURS as error:
-            raise BrokenChain(f"line {count} of the bundle", said(error)) from error
+            raise BrokenChain(f"line {count} of {where}", said(error)) from error
     try:
         return read_so_far.finished()
     except NOT_ONE_OF_OURS as error:
-        raise BrokenChain("the bundle", said(error)) from error
+        raise BrokenChain(where, said(error)) from error
 
 
 class _Reading:
     """A bundle, as far as it was read."""
 
-    def __init__(self) -> None:
+    def __init__(self, where: str) -> None:
+        self._where = where
         self._hashed = hashlib.sha256()
         self._head: Manifest | None = None
         self._ended = False
@@ -160,18 +160,18 @@ class _Reading:
     def finished(self) -> Bundle:
         """Return what was read; raise `BrokenChain` if it is not whole."""
         if self._head is None or not self._ended or not self._events:
-            raise BrokenChain("the bundle", "it is not complete")
+            raise BrokenChain(self._where, "it is not complete")
         exported_at = parse_rfc3339(text(self._head, "exported_at"))
         if exported_at is None:
-            raise BrokenChain("the bundle", "it does not say when it was exported")
+            raise BrokenChain(self._where, "it does not say when it was exported")
         last = self._events[-1].record
         if number(self._head, "events") != last.version:
-            raise BrokenChain("the bundle", f"it ends with version {last.version}")
+            raise BrokenChain(self._where, f"it ends with version {last.version}")
         fault = first_fault(GENESIS, (stored.record for stored in self._events))
         if fault is None and self._events[0].record.version != 1:
             fault = self._events[0].record, "the stream does not begin with version 1"
         if fault is not None:
-            raise BrokenChain(f"version {fault[0].version} of the bundle", fault[1])
+            raise BrokenChain(f"version {fault[0].version} of {self._where}", fault[1])
         return Bundle(
             exported_at=exported_at,
             events=tuple(self._events),
@@ -181,16 +181,20 @@ class _Reading:
 
     def _take_event(self, part: Json) -> None:
         assert self._head is not None
-        stream = StreamId(UUID(text(self._head, "stream")))
+        stream = StreamId(uuid(self._head, "stream"))
         self._events.append(_stored(child(part, "event"), stream))
 
     def _take_evidence(self, part: Json) -> None:
-        digest = text(part, "evidence", "digest")
-        content = base64.b64decode(text(part, "evidence", "content"), validate=True)
-        if evidence_digest(content) != digest:
-            message = f"evidence {digest} has another content"
+        name = text(part, "evidence", "digest")
+        try:
+            content = base64.b64decode(text(part, "evidence", "content"), validate=True)
+        except ValueError as error:
+            message = f"evidence {name} is no base64"
+            raise ValueError(message) from error
+        if evidence_digest(content) != name:
+            message = f"evidence {name} has another content"
             raise ValueError(message)
-        self._evidence[digest] = content
+        self._evidence[name] = content
 
     def _take_seal(self, part: Json) -> None:
         self._seal = read_seal(canonical(child(part, "sealed")).decode())
@@ -207,18 +211,18 @@ def _stored(told: Manifest, stream: StreamId) -> StoredEvent:
         record=EventRecord(
             stream_id=stream,
             version=whole(told, "version"),
-            event_id=EventId(UUID(text(told, "event_id"))),
+            event_id=EventId(uuid(told, "event_id")),
             type=text(told, "type"),
             schema_version=whole(told, "schema_version"),
             occurred_at=instant(told, "occurred_at"),
             recorded_at=instant(told, "recorded_at"),
             actor=text(told, "actor"),
             epoch=whole(told, "epoch"),
-            causation_id=UUID(text(told, "causation_id")),
-            correlation_id=UUID(text(told, "correlation_id")),
+            causation_id=uuid(told, "causation_id"),
+            correlation_id=uuid(told, "correlation_id"),
             payload=canonical(child(told, "data")),
-            data_sha=bytes.fromhex(text(told, "data_sha")),
-            chain=bytes.fromhex(text(told, "chain")),
+            data_sha=digest(told, "data_sha"),
+            chain=digest(told, "chain"),
         ),
     )
 

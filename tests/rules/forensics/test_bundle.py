@@ -5,11 +5,13 @@ import hashlib
 import json
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from jobledger.core.errors import BrokenChain
 from jobledger.core.forensics.bundles.bundle import (
+    FORMAT,
     Bundle,
     cut,
     evidence_digest,
@@ -173,3 +175,22 @@ def test_a_line_that_is_no_part_of_a_bundle_is_called_so(bundle: Bundle, line: s
     told = list(lines(bundle))
     with pytest.raises(BrokenChain, match="line 2 of the bundle: this is no part of a bundle"):
         read([told[0], line, *told[1:]])
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("no JSON", "line 2 of a.bundle: it is no JSON, at character 1"),
+        ('{"event":{}}', "line 2 of a.bundle: position is no whole number of a ledger"),
+        ('{"event":{"position":1,"version":1}}', "line 2 of a.bundle: event_id is no UUID"),
+        (
+            '{"evidence":{"digest":"x","content":"?"}}',
+            "line 2 of a.bundle: evidence x is no base64",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_told_with_its_file_and_in_words(line: str, said: str) -> None:
+    head = json.dumps({"bundle": FORMAT, "stream": str(UUID(int=1))})
+    with pytest.raises(BrokenChain) as told:
+        read([head, line], "a.bundle")
+    assert str(told.value) == said
