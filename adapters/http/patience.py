@@ -136,7 +136,6 @@ def _is_not_told_elsewhere(record: logging.LogRecord) -> bool:
 
 def patient_protocol(head_seconds: float = HEAD_SECONDS) -> type[PatientProtocol]:
     """Return the protocol of one server: its connections share their queues."""
-
     logging.getLogger("uvicorn.error").addFilter(_is_not_told_elsewhere)
 
     class OfOneServer(PatientProtocol):

@@ -36,7 +36,7 @@ def uuid(told: Manifest, name: str) -> UUID:
         raise ValueError(message) from error
 
 
-def digest(told: Manifest, name: str) -> bytes:
+def digest_of(told: Manifest, name: str) -> bytes:
     """Return a digest; raise `ValueError` if there is none of that name."""
     try:
         return bytes.fromhex(text(told, name))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from jobledger.core.errors import BrokenChain
 from jobledger.core.forensics.foreign import NOT_ONE_OF_OURS, said
-from jobledger.core.forensics.required import digest, instant, uuid, whole
+from jobledger.core.forensics.required import digest_of, instant, uuid, whole
 from jobledger.core.forensics.seals.sealing import Judge
 from jobledger.core.forensics.seals.seals import Seal, document
 from jobledger.core.forensics.seals.seals import read as read_seal
@@ -221,8 +221,8 @@ def _stored(told: Manifest, stream: StreamId) -> StoredEvent:
             causation_id=uuid(told, "causation_id"),
             correlation_id=uuid(told, "correlation_id"),
             payload=canonical(child(told, "data")),
-            data_sha=digest(told, "data_sha"),
-            chain=digest(told, "chain"),
+            data_sha=digest_of(told, "data_sha"),
+            chain=digest_of(told, "chain"),
         ),
     )
 
