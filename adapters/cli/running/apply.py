@@ -64,7 +64,7 @@ def apply(
     kubeconfig: Kubeconfig = "",
     context: Annotated[str, typer.Option(help="Context of the kubeconfig.")] = "",
 ) -> None:
-    """Create or change objects once all files are read; of those refused it is told, others go on."""
+    """Read all files, then create or change objects; what is refused is told, the others go on."""
     cluster = kubernetes_cluster(settings_from(kubeconfig=kubeconfig, context=context))
     results = []
     for manifests in [list(_read(path)) for path in files]:
