@@ -1,5 +1,6 @@
 """The two controllers that are measured on the same work: ours, and KubeRay's own for RayJobs."""
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -53,7 +54,9 @@ def kuberay_program() -> Path:
     Raises:
         NotHere: it cannot be built.
     """
-    folder = cache_of(KUBERAY.module, "bench/kuberay", os.environ)
+    source = (KUBERAY.module / "rayjobs" / "main.go").read_bytes()
+    ours = hashlib.sha256(source).hexdigest()[:8]
+    folder = cache_of(KUBERAY.module, "bench/kuberay", os.environ) / ours
     program = folder / "rayjobs"
     try:
         build_module(KUBERAY.module, {program.name: "./rayjobs"}, folder, os.environ)

@@ -1,7 +1,8 @@
 """Play lives of RayJobs under both controllers, and tell where they differ: `make lives`.
 
 Without arguments those of the table; `-k suspend` some of them; `--seed 7 --count 50` lives that
-are drawn. It ends with 1 where a life differs that should not, or one does not that should.
+are drawn; `--scheduler volcano` as a batch scheduler wants them. It ends with 1 where a life
+differs that should not, or one does not that should.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from tests.lives.life import Life
 from tests.lives.pair import play_all
 from tests.lives.table import LIVES
 from tests.lives.told import Told
+from tests.upstream.rayjob_changes import SCHEDULERS
 
 COUNT = 40
 """Lives that are drawn where nothing is said."""
@@ -27,14 +29,16 @@ SHORT, LONG = 20, 900
 
 def main(words: Sequence[str]) -> int:
     """Play what was asked for; return 0 if nothing differs but what is listed."""
-    lives, are_drawn = chosen(words), any(word.startswith("--seed") for word in words)
+    asked = asked_for(words)
+    lives = chosen(asked)
     programs = assets(os.environ)
     if programs is None:
         sys.stderr.write("there is no API server: run `make apiserver`\n")
         return 1
-    wrong = 0
+    wrong, grace = 0, LONG if asked.seed is not None else SHORT
+    played = play_all(lives, programs, grace, asked.scheduler)
     try:
-        for life, theirs, ours in play_all(lives, programs, LONG if are_drawn else SHORT):
+        for life, theirs, ours in played:
             report = said(life, theirs, ours)
             wrong += report != ""
             sys.stdout.write(report)
@@ -46,15 +50,22 @@ def main(words: Sequence[str]) -> int:
     return int(wrong > 0)
 
 
-def chosen(words: Sequence[str]) -> list[Life]:
-    """Return the lives that are asked for."""
+def asked_for(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.lives")
     parser.add_argument("-k", default="", help="a part of their names")
     parser.add_argument("--seed", type=int, help="draw them, the first from this seed")
     parser.add_argument("--count", type=int, default=COUNT, help="how many are drawn")
-    asked = parser.parse_args(words)
+    parser.add_argument(
+        "--scheduler", default="", choices=("", *SCHEDULERS), help="who places Pods"
+    )
+    return parser.parse_args(words)
+
+
+def chosen(asked: argparse.Namespace) -> list[Life]:
+    """Return the lives that are asked for."""
     if asked.seed is not None:
-        return [drawn(seed) for seed in range(asked.seed, asked.seed + asked.count)]
+        seeds = range(asked.seed, asked.seed + asked.count)
+        return [drawn(seed, asked.scheduler) for seed in seeds]
     return [life for life in LIVES if asked.k in life.name]
 
 

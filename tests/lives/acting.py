@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.lives.world import RAYCLUSTERS, Document, World
-from tests.support.api import JOBS, PODS, RAYJOBS, SERVICES
+from tests.lives.world import RAYCLUSTERS, SECRETS, Document, World
+from tests.support.api import JOBS, PODS, RAYJOBS, SERVICES, eventually
 
 STEP_SECONDS = 60.0
 """Limit of a step; a controller asks again after 3 s, and a busy machine takes its time."""
@@ -138,8 +138,14 @@ def begin_head(world: World, cluster: str, *, sidecar: bool = False) -> None:
     ]
     labels = {"ray.io/cluster": cluster, "ray.io/node-type": "head"}
     metadata = {"labels": labels, "ownerReferences": owners}
-    service = {"metadata": {**metadata, "name": f"{cluster}-head-svc"}}
-    api.create(SERVICES, {**service, "spec": {"ports": _ports(document)}})
+    own = document["spec"]["headGroupSpec"].get("headService", {}).get("metadata", {}).get("name")
+    service = own or f"{cluster}-head-svc"
+    if own:  # that of the attempt before goes first
+        world.heads.named[own] = cluster
+        eventually(lambda: api.get(SERVICES, own).code == 404, f"{own} is gone")  # Not Found
+    named = {"metadata": {**metadata, "name": service}}
+    api.create(SERVICES, {**named, "spec": {"ports": _ports(document)}})
+    _share_token(world, document, metadata)
     names = ["ray-head", *(["ray-job-submitter"] if sidecar else [])]
     made = api.create(
         PODS,
@@ -152,9 +158,21 @@ def begin_head(world: World, cluster: str, *, sidecar: bool = False) -> None:
     running = [container(name) for name in names]
     status = {"phase": "Running", "podIP": "10.1.1.1", "containerStatuses": running}
     api.merge(PODS, f"{cluster}-head", {"status": status}, "status")
-    head = {"podIP": "10.1.1.1", "podName": f"{cluster}-head", "serviceName": f"{cluster}-head-svc"}
+    head = {"podIP": "10.1.1.1", "podName": f"{cluster}-head", "serviceName": service}
     reply = api.merge(RAYCLUSTERS, cluster, {"status": {"state": "ready", "head": head}}, "status")
     assert reply.code == 200, reply.message  # OK
+
+
+def _share_token(world: World, document: Document, metadata: Document) -> None:
+    """Make the Secret with the token of a RayCluster that asks for one; its head asks for it."""
+    options, cluster = document["spec"].get("authOptions") or {}, document["metadata"]["name"]
+    if options.get("mode") != "token":
+        return
+    token = world.heads.tokens[cluster] = f"of-{options.get('secretName') or cluster}"
+    secret = {"metadata": {"name": token.removeprefix("of-")}, "stringData": {"auth_token": token}}
+    if not options.get("secretName"):
+        secret["metadata"] |= metadata
+    world.api.create(SECRETS, secret)
 
 
 def _ports(cluster: Document) -> list[Document]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from jobledger.core.rayjob.manifests.gang_scheduling import VOLCANO
 from tests.lives.told import Told
 from tests.upstream.rayjob_cases import Case
 from tests.upstream.rayjob_known import KNOWN
@@ -12,10 +13,11 @@ OURS_ALONE = frozenset(
     {
         *("AttemptFailed", "JobDeadlineExceeded", "JobSuspended", "JobResumed"),
         *("SuspensionPostponed", "RayClusterLost", "RayHeadPodLost", "RayClusterKept"),
-        *("OrphanRayCluster", "StatusCheckFailed"),
+        *("OrphanRayCluster", "StatusCheckFailed", "BatchSchedulerCleanedUp"),
     }
 )
-"""Reasons of Kubernetes Events that only we tell."""
+"""Reasons of Kubernetes Events that only we tell; the last between attempts as well as upstream's.
+"""
 
 OF_OLD_CACHES = frozenset(
     f"FailedTo{verb}{kind}"
@@ -27,11 +29,13 @@ OF_OLD_CACHES = frozenset(
 TOLD_ONCE = frozenset({"UpdatedRayCluster"})
 """Reasons of Kubernetes Events that upstream tells again on every change."""
 
+TOLD_AGAIN = frozenset({"DeletedRayCluster", "DeletedRayJobSubmitter"})
+"""Upstream deletes again, and tells it, what its cache does not show to be going yet."""
+
 OF_THE_HEAD = frozenset({"jobStatus", "message", "rayJobInfo"})
 
-SINCE_1_7 = ("kuberay-1-7-waits", "kuberay-1-7-submitter-labels")
-"""Lines of docs/differences.md by which the submitter of each life is another."""
-NO_CASE = Case(id="", job={})
+SINCE_1_7 = ("kuberay-1-7-waits", "kuberay-1-7-submitter-labels", "kuberay-1-7-requests")
+"""Lines of docs/differences.md by which what is made in each life is another."""
 
 SILENT = ("jobStatusCheckFailureStartTime",)
 """Fields that 1.7 brought."""
@@ -45,10 +49,10 @@ def phases_of(told: Told) -> list[dict[str, Any]]:
 def differences(theirs: Told, ours: Told) -> list[str]:
     """Return where a life went another way with us."""
     phases = phases_of(theirs)
-    waited = bool(phases) and phases[-1]["jobDeploymentStatus"] == "Waiting"
+    last = phases[-1]["jobDeploymentStatus"] if phases else ""
     return [
         *_in_phases(phases, phases_of(ours)),
-        *_at_end(theirs.end, ours.end, waited=waited),
+        *_at_end(theirs.end, ours.end, last),
         *_stopped(theirs, ours),
     ]
 
@@ -98,11 +102,11 @@ def _without_detours(
     return kept
 
 
-def _at_end(theirs: dict[str, Any], ours: dict[str, Any], *, waited: bool) -> Iterator[str]:
+def _at_end(theirs: dict[str, Any], ours: dict[str, Any], last: str) -> Iterator[str]:
     for key, left in theirs.items():
         before, after = left, ours[key]
         if key == "events":
-            before = sorted(set(before) - (OF_OLD_CACHES - set(after)))
+            before = sorted(set(before) - OURS_ALONE - (OF_OLD_CACHES - set(after)))
             after = sorted(set(after) - OURS_ALONE)
         if key == "notes":
             yield from _in_notes(before, after)
@@ -110,7 +114,9 @@ def _at_end(theirs: dict[str, Any], ours: dict[str, Any], *, waited: bool) -> It
         if key == "made":
             yield from _in_made(before, after)
             continue
-        if key == "asked" and waited:
+        if key == "pod groups" and last in ("Retrying", "Suspending", "Suspended"):
+            continue  # upstream's ask for as much as ever
+        if key == "asked" and last == "Waiting":
             before, after = before | {"stops": 0}, after | {"stops": 0}  # they name no Ray job
         if before != after:
             yield f"{key}: {before}, ours {after}"
@@ -125,17 +131,20 @@ def _in_notes(theirs: dict[str, int], ours: dict[str, int]) -> Iterator[str]:
             continue
         if reason in TOLD_ONCE or kind == "Warning":
             before, after = min(before, 1), min(after, 1)
+        if reason in TOLD_AGAIN and after:
+            before = min(before, after)
         if before != after:
             yield f"told {before} times, ours {after}: {note}"
 
 
 def _in_made(theirs: dict[str, Any], ours: dict[str, Any]) -> Iterator[str]:
     """Yield where the objects differ that were made, and what was handed in."""
-    yield from between(*followed(Built(made=theirs), Built(made=ours)))
+    scheduler = VOLCANO if any(name.startswith("PodGroup/") for name in theirs) else ""
+    yield from between(*followed(Built(made=theirs), Built(made=ours), scheduler))
 
 
-def followed(theirs: Built, ours: Built) -> tuple[Built, Built]:
+def followed(theirs: Built, ours: Built, scheduler: str = "") -> tuple[Built, Built]:
     """Return what was made without what the release that is followed makes otherwise."""
     for name in SINCE_1_7:
-        theirs, ours = KNOWN[name](NO_CASE, theirs, ours)
+        theirs, ours = KNOWN[name](Case(id="", job={}, scheduler=scheduler), theirs, ours)
     return theirs, ours

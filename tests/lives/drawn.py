@@ -9,6 +9,7 @@ from typing import Any
 from tests.lives import acting as a
 from tests.lives.acting import Actor, Step
 from tests.lives.comparing import followed
+from tests.lives.heads import ENDED
 from tests.lives.life import HTTP, INTERACTIVE, K8S, SIDECAR, Life
 from tests.lives.world import RAYCLUSTERS
 from tests.support.api import JOBS, RAYJOBS
@@ -30,9 +31,14 @@ SILENT_HEARD = 170.0
 FLOW = (
     *("name", "namespace", "no", "selector", "suspend", "managed", "unknown", "interactive"),
     *("deadline", "pre", "backoff", "ttl", "rules", "strategy", "old", "retried", "resumed"),
-    *("nothing", "job", "escape", "auth", "head-service-name"),
+    *("nothing", "job", "escape", "auth-long", "auth-kubernetes", "labelled"),
+    *("head-service-port-without-name", "head-service-two-ports", "head-service-headless-typed"),
+    *("topology-tier-odd",),
 )
-"""Beginnings of changes that are acts here already, or that ask for more than heads here."""
+"""Beginnings of changes that are acts here already, that ask for more than heads here, or that have
+a line of the page of differences: a Service that is refused, a tier that is no number."""
+RARE = ("auth", "head-service-name")
+"""Beginnings of those that ask for something of heads, and are drawn more often than others."""
 
 
 @functools.cache
@@ -89,7 +95,7 @@ def _ray(status: str) -> Callable[[Actor], bool]:
         if not _is_handed_in(actor):
             return False
         known = actor.world.heads.known.get((actor.cluster, actor.submission), {})
-        if known.get("status") in ("SUCCEEDED", "FAILED", "STOPPED"):
+        if known.get("status") in ENDED:
             return False
         a.ray(status)(actor)
         is_asked = actor.cluster not in actor.world.heads.silent and not _is_elsewhere(actor)
@@ -126,10 +132,12 @@ def _submitter(ended: str) -> Callable[[Actor], bool]:
             return False
         if (one := f"{actor.cluster}/{actor.submission}") in actor.ended:
             return False
+        is_silent = actor.cluster in actor.world.heads.silent
+        if is_silent and actor.status().get("jobStatus") in ENDED:
+            return False  # an end that was told before counts here
         actor.ended.add(one)
         a.submitter(ended)(actor)
         if not _is_elsewhere(actor):  # both give the Ray job of one that ended well 30 s
-            is_silent = actor.cluster in actor.world.heads.silent
             limit = SILENT_HEARD if is_silent else HEARD
             actor.world.wait(lambda: phase(actor) != "Running", limit)
         return True
@@ -139,8 +147,12 @@ def _submitter(ended: str) -> Callable[[Actor], bool]:
 
 def _edit(but: tuple[str, ...] = (), **spec: object) -> Callable[[Actor], bool]:
     def act(actor: Actor) -> bool:
-        if phase(actor) in (*but, "ValidationFailed"):
+        here = phase(actor)
+        asks = spec.get("suspend") or spec.get("deletionStrategy")
+        if here in (*but, "ValidationFailed"):
             return False
+        if here in ("Complete", "Failed") and actor.selected and asks:
+            return False  # it would be invalid, and the end is final here
         a.edit(**spec)(actor)
         return True
 
@@ -150,7 +162,7 @@ def _edit(but: tuple[str, ...] = (), **spec: object) -> Callable[[Actor], bool]:
 def _deadline(actor: Actor) -> bool:
     """Set a deadline that passes at once, unless the Ray job has ended: its end counts here."""
     status = actor.status().get("jobStatus")
-    is_over = phase(actor) == "Running" and status in ("SUCCEEDED", "FAILED", "STOPPED")
+    is_over = phase(actor) == "Running" and status in ENDED
     return not is_over and _edit(("Waiting",), activeDeadlineSeconds=4)(actor)
 
 
@@ -260,6 +272,31 @@ ACTS: dict[str, tuple[int, Callable[[Actor], bool]]] = {
             },
         ),
     ),
+    "strategy-stages": (
+        1,
+        _edit(
+            suspend=False,
+            shutdownAfterJobFinishes=False,
+            ttlSecondsAfterFinished=0,
+            deletionStrategy={
+                "onSuccess": None,
+                "onFailure": None,
+                "deletionRules": [
+                    {"policy": policy, "condition": {"jobStatus": status, "ttlSeconds": seconds}}
+                    for status in ("SUCCEEDED", "FAILED")
+                    for policy, seconds in (
+                        ("DeleteWorkers", 0),
+                        ("DeleteCluster", 3),
+                        ("DeleteSelf", 7),
+                    )
+                ],
+            },
+        ),
+    ),
+    "ttl": (
+        1,
+        _edit(deletionStrategy=None, shutdownAfterJobFinishes=True, ttlSecondsAfterFinished=2),
+    ),
     "elsewhere": (1, _edit(managedBy="kueue.x-k8s.io/multikueue")),
     "here": (3, _edit(managedBy=None)),
     "job-id": (3, _edit(jobId="by-hand")),
@@ -295,14 +332,10 @@ def _step(name: str) -> Step:
     return step
 
 
-def drawn(seed: int) -> Life:
-    """Return the life that a seed draws."""
-    dice = random.Random(seed)
+def _after_the_end(dice: random.Random) -> dict[str, Any]:
+    """Return what becomes of the RayCluster once the job has ended."""
     policies = ("DeleteCluster", "DeleteWorkers", "DeleteSelf", "DeleteNone")
-    mode = dice.choice((K8S, K8S, HTTP, SIDECAR, INTERACTIVE))
     spec: dict[str, Any] = {}
-    if mode != INTERACTIVE and dice.random() < 0.6:
-        spec["backoffLimit"] = dice.choice((1, 2))
     if dice.random() < 0.5:
         spec["shutdownAfterJobFinishes"] = True
         if dice.random() < 0.3:
@@ -321,6 +354,17 @@ def drawn(seed: int) -> Life:
                 for policy, one in rules
             ]
         }
+    return spec
+
+
+def drawn(seed: int, scheduler: str = "") -> Life:
+    """Return the life that a seed draws, with what a batch scheduler, if any, goes by."""
+    dice = random.Random(seed)
+    mode = dice.choice((K8S, K8S, HTTP, SIDECAR, INTERACTIVE))
+    spec: dict[str, Any] = {}
+    if mode != INTERACTIVE and dice.random() < 0.6:
+        spec["backoffLimit"] = dice.choice((1, 2))
+    spec |= _after_the_end(dice)
     if dice.random() < 0.2:
         spec["jobId"] = "by-hand"
     names = [name for name in ACTS if not (mode == INTERACTIVE and name.startswith("backoff-2"))]
@@ -332,7 +376,10 @@ def drawn(seed: int) -> Life:
     if dice.random() < 0.8:  # a third of them are about runtimeEnvYAML
         known = [name for name in known if not name.startswith("env-")]
     changes = tuple(dice.sample(known, dice.choice((0, 1, 1, 2, 3))))
-    if mode != SIDECAR and dice.random() < 0.15:
+    if dice.random() < 0.3:
+        changes += (dice.choice([name for name in known if name.startswith(RARE)]),)
+    changes += ("labelled",) if scheduler and dice.random() < 0.8 else ()
+    if mode != SIDECAR and not scheduler and dice.random() < 0.15:
         spec |= {"clusterSelector": {"ray.io/cluster": f"d{seed}-shared"}, "rayClusterSpec": None}
         spec = {key: item for key, item in spec.items() if key not in UNSHARED}
         changes = ()

@@ -40,6 +40,10 @@ class Heads:
     bodies: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     """What was handed in: RayCluster and the body of the request."""
     stops: list[tuple[str, str]] = field(default_factory=list)
+    tokens: dict[str, str] = field(default_factory=dict)
+    """What a head wants to be shown: RayCluster -> token."""
+    named: dict[str, str] = field(default_factory=dict)
+    """Names of Services that their users gave: the Service -> its RayCluster."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _server: ThreadingHTTPServer | None = None
 
@@ -55,7 +59,7 @@ class Heads:
 
         class Handler(JsonHandler):
             def do_GET(self) -> None:  # noqa: N802  # the name is the library's
-                if _cluster(self.path) in heads.silent:
+                if heads.cluster_of(self.path) in heads.silent:
                     self.close_connection = True  # and nothing is said
                     return
                 super().do_GET()
@@ -63,6 +67,9 @@ class Heads:
             do_POST = do_GET  # noqa: N815  # the name is the library's
 
             def answer(self, body: bytes) -> tuple[int, object]:
+                token = heads.tokens.get(heads.cluster_of(self.path))
+                if token and self.headers.get("x-ray-authorization") != f"Bearer {token}":
+                    return HTTPStatus.UNAUTHORIZED, {"error": "who are you"}
                 return heads.told(self.command, self.path, body)
 
         self._server = _Server(("127.0.0.1", 0), Handler)
@@ -92,7 +99,7 @@ class Heads:
 
     def told(self, method: str, url: str, body: bytes) -> tuple[int, object]:
         """Return the answer to a request."""
-        cluster, path = _cluster(url), urlsplit(url).path.rstrip("/")
+        cluster, path = self.cluster_of(url), urlsplit(url).path.rstrip("/")
         if method == "POST" and path == JOBS_PATH:
             return self._submit(cluster, json.loads(body))
         submission, _, rest = path.removeprefix(f"{JOBS_PATH}/").partition("/")
@@ -105,6 +112,11 @@ class Heads:
         if not info or rest:
             return HTTPStatus.NOT_FOUND, {"error": "Job does not exist"}
         return HTTPStatus.OK, info
+
+    def cluster_of(self, url: str) -> str:
+        """Return which RayCluster's head an address is of."""
+        service = (urlsplit(url).hostname or "").partition(".")[0]
+        return self.named.get(service) or service.removesuffix("-head-svc")
 
     def _submit(self, cluster: str, wanted: dict[str, Any]) -> tuple[int, object]:
         submission = str(wanted["submission_id"])
@@ -122,8 +134,3 @@ class Heads:
 
 def _new(submission: str) -> dict[str, Any]:
     return {"type": "SUBMISSION", "submission_id": submission, "entrypoint": "x", "metadata": {}}
-
-
-def _cluster(url: str) -> str:
-    """Return which RayCluster's head an address is of."""
-    return (urlsplit(url).hostname or "").partition(".")[0].removesuffix("-head-svc")

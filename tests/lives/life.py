@@ -44,9 +44,13 @@ def spec_of(life: Life) -> dict[str, Any]:
 
 def document_of(life: Life) -> dict[str, Any]:
     """Return the manifest of a life's RayJob."""
-    document = {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": life.name}}
+    metadata = {"name": life.name}
+    document: dict[str, Any] = {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": metadata}
     document |= {"spec": spec_of(life)}
     for name in life.changes:
         for change in CHANGES[name]:
             change(document)
+    head = document["spec"].get("rayClusterSpec", {}).get("headGroupSpec", {})
+    if "name" in (head.get("headService") or {}).get("metadata", {}):
+        head["headService"]["metadata"]["name"] = f"{life.name}-own"  # all share one namespace
     return document

@@ -15,7 +15,7 @@ from tests.lives.told import Told, tell
 from tests.lives.world import RAYCLUSTERS, World
 from tests.operators.processes import started
 from tests.support.api import RAYJOBS, api_of_kubeconfig
-from tests.support.apiserver_content import USERS, install
+from tests.support.apiserver_content import USERS, install_with_volcano
 from tests.support.apiserver_processes import ApiServerProcesses
 from tests.support.ports import reserved_ports
 from tests.support.processes import Controller, Terminal, plain_environment
@@ -34,11 +34,14 @@ _COLLECTING = ("garbage-collector-controller",)
 
 
 def play_all(
-    lives: Sequence[Life], programs: Path, grace_seconds: int
+    lives: Sequence[Life], programs: Path, grace_seconds: int, scheduler: str = ""
 ) -> Iterator[tuple[Life, Told, Told]]:
-    """Play lives under both controllers; yield what is left of each: theirs, then ours."""
+    """Play lives under both controllers; yield what is left of each: theirs, then ours.
+
+    Both do what a batch scheduler wants, if one is named.
+    """
     with (
-        _both(programs, {_GRACE: str(grace_seconds)}) as pair,
+        _both(programs, {_GRACE: str(grace_seconds)}, scheduler) as pair,
         ThreadPoolExecutor(2 * AT_ONCE) as pool,
     ):
         begun = [(life, [pool.submit(play, life, world) for world in pair]) for life in lives]
@@ -68,13 +71,15 @@ def play(life: Life, world: World) -> Told:
 
 
 @contextmanager
-def _both(programs: Path, settings: Mapping[str, str]) -> Iterator[tuple[World, World]]:
+def _both(
+    programs: Path, settings: Mapping[str, str], scheduler: str
+) -> Iterator[tuple[World, World]]:
     program = kuberay_program()
     with open_directory() as directory, ExitStack() as stack:
         theirs = stack.enter_context(_world(programs, directory / "kuberay"))
         ours = stack.enter_context(_world(programs, directory / "jobledger"))
-        stack.enter_context(_kuberay(program, directory, theirs, settings))
-        stack.enter_context(_jobledger(directory, ours, settings))
+        stack.enter_context(_kuberay(program, directory, theirs, settings, scheduler))
+        stack.enter_context(_jobledger(directory, ours, settings, scheduler))
         for world in (theirs, ours):
             _share(world, SHARED)
         yield theirs, ours
@@ -82,7 +87,7 @@ def _both(programs: Path, settings: Mapping[str, str]) -> Iterator[tuple[World, 
 
 @contextmanager
 def _world(programs: Path, directory: Path) -> Iterator[World]:
-    processes = ApiServerProcesses(programs, directory, USERS, install, _COLLECTING)
+    processes = ApiServerProcesses(programs, directory, USERS, install_with_volcano, _COLLECTING)
     heads = Heads()
     try:
         processes.start()
@@ -104,18 +109,20 @@ def _environment(world: World) -> Mapping[str, str]:
 
 @contextmanager
 def _kuberay(
-    program: Path, directory: Path, world: World, settings: Mapping[str, str]
+    program: Path, directory: Path, world: World, settings: Mapping[str, str], scheduler: str
 ) -> Iterator[None]:
     (port,) = reserved_ports(1)
     health = f"--health-probe-bind-address=127.0.0.1:{port}"
-    words = [str(program), f"--workers={WORKERS}", health]
+    words = [str(program), f"--workers={WORKERS}", f"--batch-scheduler={scheduler}", health]
     environment = {**_environment(world), **settings, "KUBECONFIG": str(world.kubeconfig("admin"))}
     with started(words, environment, directory / "kuberay.log", port):
         yield
 
 
 @contextmanager
-def _jobledger(directory: Path, world: World, settings: Mapping[str, str]) -> Iterator[None]:
+def _jobledger(
+    directory: Path, world: World, settings: Mapping[str, str], scheduler: str
+) -> Iterator[None]:
     home = directory / "home"
     home.mkdir()
     with EmbeddedPostgres(directory / "data") as postgres:
@@ -124,6 +131,7 @@ def _jobledger(directory: Path, world: World, settings: Mapping[str, str]) -> It
             KUBECONFIG=str(world.kubeconfig("controller")),
             JOBLEDGER_DATA_DIR=str(home),
             JOBLEDGER_LOG_LEVEL="warning",
+            JOBLEDGER_BATCH_SCHEDULER=scheduler,
             **_environment(world),
             **settings,
         )

@@ -173,6 +173,9 @@ def _submitters(m: str, mode: str) -> list[Life]:
     again = (*begun, submitter("Failed"), see("Retrying"), *DONE)
     stopped = (*RUNS, ray("STOPPED"), see(jobStatus="STOPPED"), see("Complete", LATE))
     failed = (*RUNS, ray("FAILED"), see(jobStatus="FAILED"), see("Failed", LATE))
+    silent = (a.silence, submitter("Complete"), pause(40))
+    said = (*RUNS, ray("FAILED"), see(jobStatus="FAILED"), *silent)
+    counts = "life-silent-after-the-end"
     return [
         Life(f"{m}-submission-fails", mode, (*begun, submitter("Failed"), see("Failed"))),
         Life(f"{m}-submission-retried", mode, again, ONCE_MORE),
@@ -182,6 +185,8 @@ def _submitters(m: str, mode: str) -> list[Life]:
         Life(f"{m}-submitter-alone", mode, (*begun, submitter("Complete"), see("Failed"))),
         Life(f"{m}-submitter-early", mode, (*early, see("Failed", LATE))),
         Life(f"{m}-submitter-in-time", mode, (*early, pause(8), ray("SUCCEEDED"), see("Complete"))),
+        Life(f"{m}-silent-after-failure", mode, said, differs=counts),
+        Life(f"{m}-silent-after-success", mode, (*ended, *silent), differs=counts),
         Life(f"{m}-grace", mode, (*ended, see("Complete", LATE))),
         Life(f"{m}-grace-failed", mode, failed),
         Life(f"{m}-grace-stopped", mode, stopped, DOWN),
@@ -239,6 +244,13 @@ def _others() -> list[Life]:
     unknown = (*waiting, edit(jobId="nobody"), see("Running"), pause(8))
     return [
         Life("k8s-submitter-gone", K8S, submitter_gone, differs="life-submitter-gone"),
+        Life(
+            "k8s-service-refused",
+            K8S,
+            (*RUNS, ray("SUCCEEDED"), submitter("Complete"), pause(10)),
+            changes=("head-service-port-without-name",),
+            differs="life-service-refused",
+        ),
         Life("k8s-head-anew", K8S, (*RUNS, a.replace_head, pause(10)), differs="life-head-gone"),
         Life("http-head-anew", HTTP, (*RUNS, a.replace_head, pause(10)), differs="life-head-gone"),
         Life("http-forgets", HTTP, (*RUNS, a.forget, pause(10)), differs="life-head-forgets"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.lives.__main__ import chosen, said
+from tests.lives.__main__ import asked_for, chosen, said
 from tests.lives.comparing import differences
 from tests.lives.drawn import drawn
 from tests.lives.heads import Heads
@@ -53,6 +53,11 @@ SUSPENDED = (shows("Initializing"), shows("Suspending"), shows("Suspended"))
             told(*RAN, notes={f"{BAD} x": 2, f"{WORKERS} x": 3, f"{BEHIND} ": 1}),
             told(*RAN, notes={f"{BAD} x": 1, f"{WORKERS} x": 1}),
             id="Kubernetes Events that upstream tells again and again, or for its cache",
+        ),
+        pytest.param(
+            told(*RAN, notes={"DeletedRayCluster Normal x": 2}),
+            told(*RAN, notes={"DeletedRayCluster Normal x": 1}),
+            id="a deletion that upstream tells again, as its cache is behind",
         ),
         pytest.param(
             replace(told(), stopped_at="refused: a name"),
@@ -124,6 +129,12 @@ def test_what_no_client_can_tell_apart_or_is_listed_is_no_difference(
             id="a Kubernetes Event that is told twice",
         ),
         pytest.param(
+            told(*RAN, notes={"DeletedRayCluster Normal x": 1}),
+            told(*RAN, notes={"DeletedRayCluster Normal x": 2}),
+            "told 1 times, ours 2: DeletedRayCluster Normal x",
+            id="a deletion that we tell twice",
+        ),
+        pytest.param(
             told(*RAN, made={"Job/1": {"metadata": {"labels": {"a": "b"}}, "spec": TEMPLATE}}),
             told(*RAN, made={"Job/1": {"metadata": {"labels": {"a": "c"}}, "spec": TEMPLATE}}),
             '.Job/1.metadata.labels.a: upstream "b", here "c"',
@@ -172,8 +183,11 @@ def test_what_is_drawn_follows_from_the_seed() -> None:
     one, again = drawn(7), drawn(7)
     assert (one.name, one.mode, one.spec) == (again.name, again.mode, again.spec)
     assert len(one.steps) == len(again.steps)
-    assert [life.name for life in chosen(["--seed", "3", "--count", "2"])] == ["d3", "d4"]
-    assert {life.name for life in chosen(["-k", "no-entrypoint"])} == {
+    assert [life.name for life in chosen(asked_for(["--seed", "3", "--count", "2"]))] == [
+        "d3",
+        "d4",
+    ]
+    assert {life.name for life in chosen(asked_for(["-k", "no-entrypoint"]))} == {
         *("k8sjob-no-entrypoint", "http-no-entrypoint", "sidecar-no-entrypoint")
     }
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.lives.acting import Actor
-from tests.lives.world import EVENTS, RAYCLUSTERS
+from tests.lives.world import EVENTS, PODGROUPS, RAYCLUSTERS
 from tests.support.api import JOBS, RAYJOBS, SERVICES
 from tests.upstream.comparing import plain
-from tests.upstream.rayjobs import by_name
+from tests.upstream.rayjobs import by_name, size
 
 OF_THE_SERVER = frozenset(
     {
@@ -19,6 +19,9 @@ OF_THE_SERVER = frozenset(
     }
 )
 """Fields that the API server fills in, each time otherwise."""
+
+MADE = (RAYCLUSTERS, JOBS, SERVICES, PODGROUPS)
+"""Kinds of what is made for a RayJob."""
 
 _TIME = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(Z|( [+-]\d{4} \w+)?( m=\S+)?|[+-]\d\d:\d\d)?"
@@ -101,7 +104,7 @@ def _object(actor: Actor) -> dict[str, Any]:
 
 def _children(actor: Actor) -> dict[str, Any]:
     """Return what became of each object that was made for the RayJob, and of which edit it is."""
-    made = {kind: actor.world.made_for(kind, actor.name) for kind in (RAYCLUSTERS, JOBS, SERVICES)}
+    made = {kind: actor.world.made_for(kind, actor.name) for kind in MADE}
     clusters = [one["metadata"]["name"] for one in made[RAYCLUSTERS]]
     return {
         "clusters": [f"{_fate(one)}, Ray {one['spec']['rayVersion']}" for one in made[RAYCLUSTERS]],
@@ -111,6 +114,7 @@ def _children(actor: Actor) -> dict[str, Any]:
             f"of RayCluster {_place(clusters, one['spec']['selector'].get('ray.io/cluster'))}"
             for one in made[SERVICES]
         ],
+        "pod groups": [f"{_fate(one)}, {size(one['spec'])}" for one in made[PODGROUPS]],
     }
 
 
@@ -136,7 +140,7 @@ def _script(submitter: dict[str, Any]) -> str:
 def _made(actor: Actor, names: list[tuple[str, str]]) -> dict[str, Any]:
     """Return what was asked of the API server and of the heads, without what is made up."""
     made: list[dict[str, Any]] = []
-    for kind in (RAYCLUSTERS, JOBS, SERVICES):
+    for kind in MADE:
         numbers = {one["metadata"]["uid"]: 0 for one in actor.world.made_for(kind, actor.name)}
         for _, document in list(actor.world.seen[kind]):
             uid = document["metadata"]["uid"]
@@ -190,7 +194,8 @@ def _events(actor: Actor, names: list[tuple[str, str]]) -> dict[str, Any]:
             times = max(series.get("count", 1), event.get("deprecatedCount", 1), 1)
             found[event["reason"]] += times
             note = "" if event["reason"].startswith("FailedTo") else event["note"]  # our client's
-            notes[_plain(f"{event['reason']} {event['type']} {note}", names)] += times
+            words = " ".join(f"{event['reason']} {event['type']} {note}".splitlines())
+            notes[_plain(words, names)] += times
     return {"events": dict(sorted(found.items())), "notes": dict(sorted(notes.items()))}
 
 

@@ -16,7 +16,9 @@ from tests.support.api import JOBS, PODS, RAYJOBS, SERVICES, Api, Reply, eventua
 
 RAYCLUSTERS = "ray.io/v1/rayclusters"
 EVENTS = "events.k8s.io/v1/events"
-WATCHED = (RAYJOBS, RAYCLUSTERS, JOBS, SERVICES, PODS)
+PODGROUPS = "scheduling.volcano.sh/v1beta1/podgroups"
+SECRETS = "v1/secrets"
+WATCHED = (RAYJOBS, RAYCLUSTERS, JOBS, SERVICES, PODS, PODGROUPS)
 
 Document = dict[str, Any]
 

@@ -53,8 +53,13 @@ def training_definitions() -> list[Document]:
     PodGroups, of two groups, are not among upstream's data; theirs are ours in any case.
     """
     groups = _definitions(OWN_CRDS, "scheduling.x-k8s.io_*")
-    groups += _definitions(OTHERS, "scheduling.volcano.sh_*")
+    groups += volcano_definitions()
     return [*_definitions(_folder(), "trainer.*"), *_definitions(_folder(), "jobset.x-*"), *groups]
+
+
+def volcano_definitions() -> list[Document]:
+    """Return the definition of Volcano's PodGroups."""
+    return _definitions(OTHERS, "scheduling.volcano.sh_*")
 
 
 def _folder() -> Path:
@@ -79,6 +84,12 @@ def parsed(text: str) -> list[Document]:
 def install(kubeconfig: Path) -> None:
     """Install what RayJobs need, as an administrator; return once the kinds are served."""
     _install(kubeconfig, definitions(), {"rayjobs", "rayclusters"})
+
+
+def install_with_volcano(kubeconfig: Path) -> None:
+    """Install what RayJobs need where Volcano places their Pods."""
+    wanted = [*definitions(), *volcano_definitions()]
+    _install(kubeconfig, wanted, {"rayjobs", "rayclusters", "podgroups"})
 
 
 def install_everything(kubeconfig: Path) -> None:

@@ -57,7 +57,7 @@ def theirs(answer: Answer) -> Built:
     made = by_name(answer.get("objects") or ())
     for name in ("podGroupEnded", "podGroupGone"):
         if name in answer:
-            made[name] = _size(answer[name])
+            made[name] = size(answer[name])
     if "submission" in answer:
         made["Submission"] = plain(answer["submission"])
     failed = answer.get("failed") or answer.get("submissionFailed") or ""
@@ -114,8 +114,8 @@ def ours(case: Case) -> Built:
         (left,) = made[:1]
         ended = build_pod_group(job, is_over=True, left=left)
         gone = build_pod_group(job, is_over=True)
-        further["podGroupEnded"] = _size(child(ended, "spec"))
-        further["podGroupGone"] = _size(child(gone, "spec"))
+        further["podGroupEnded"] = size(child(ended, "spec"))
+        further["podGroupGone"] = size(child(gone, "spec"))
     if mode is SubmissionMode.HTTP:
         further["Submission"] = _sent(build_submission(job, job_id, runtime_env))
     return Built(made={**by_name(made), **further})
@@ -136,7 +136,7 @@ def _sent(submission: Submission) -> Any:  # noqa: ANN401 any JSON
     )
 
 
-def _size(spec: Mapping[str, Any]) -> Any:  # noqa: ANN401 any JSON
+def size(spec: Mapping[str, Any]) -> Any:  # noqa: ANN401 any JSON
     """Return how much a PodGroup asks for."""
     given = plain({"minResources": spec.get("minResources")})
     return {"minMember": spec.get("minMember") or 0, **given}

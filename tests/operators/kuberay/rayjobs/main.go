@@ -28,29 +28,31 @@ import (
 func main() {
 	probes := flag.String("health-probe-bind-address", "", "where /readyz is served")
 	workers := flag.Int("workers", 16, "RayJobs that are reconciled at once")
+	scheduler := flag.String("batch-scheduler", "", "whose PodGroups and labels are made")
 	flag.Parse()
 	ctrl.SetLogger(zap.New(zap.Level(zapcore.ErrorLevel)))
 
-	scheme := runtime.NewScheme()
+	known := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, rayv1.AddToScheme, routev1.Install, configapi.AddToScheme,
 	} {
-		must(add(scheme))
+		must(add(known))
 	}
 	ours := labels.SelectorFromSet(labels.Set{utils.KubernetesCreatedByLabelKey: utils.ComponentName})
 	where := ctrl.GetConfigOrDie()
 	where.QPS = -1 // no limit of the client's own
 	manager, err := ctrl.NewManager(where, ctrl.Options{
-		Scheme:                 scheme,
+		Scheme:                 known,
 		HealthProbeBindAddress: *probes,
 		Metrics:                metricsserver.Options{BindAddress: "0"},
 		Cache:                  cache.Options{ByObject: map[client.Object]cache.ByObject{&batchv1.Job{}: {Label: ours}}},
 	})
 	must(err)
 	ctx := ctrl.SetupSignalHandler()
-	config := configapi.Configuration{}
+	config := configapi.Configuration{BatchScheduler: *scheduler}
 	schedulers, err := batchscheduler.NewSchedulerManager(ctx, config, where, manager.GetClient())
 	must(err)
+	schedulers.AddToScheme(known)
 	options := ray.RayJobReconcilerOptions{BatchSchedulerManager: schedulers}
 	must(ray.NewRayJobReconciler(ctx, manager, options, config).SetupWithManager(manager, *workers))
 	must(manager.AddReadyzCheck("readyz", healthz.Ping))

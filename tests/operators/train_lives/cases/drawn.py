@@ -31,7 +31,7 @@ STEPS: dict[str, Callable[[World], object]] = {
     "resume": lambda w: w.change(suspend=False),
     "delete-jobset": lambda w: w.delete(JOBSETS, "fit"),
     "delete-snapshot": lambda w: w.delete(CONFIGMAPS, "fit-runtime-snapshot"),
-    "delete-runtime": lambda w: w.delete(RUNTIMES, "torch"),
+    "delete-runtime": lambda w: w.delete(RUNTIMES, runtime_of(w)),
     "patch": lambda w: w.change(runtimePatches=[patch(nodeSelector={"a": "b"})]),
     "no-patch": lambda w: w.change(runtimePatches=None),
     "suspend-and-patch": lambda w: w.change(
@@ -44,13 +44,15 @@ STEPS: dict[str, Callable[[World], object]] = {
 }
 OFTEN = ("run", "run", "suspend", "resume")
 
-OF_UPSTREAM = ("deepspeed", "jax", "mlx", "torch_", "xgboost")
-"""Runtimes of Trainer's own; torchtune's have volume claims, and a life in the table."""
+OF_UPSTREAM = ("data-cache", "deepspeed", "jax", "mlx", "torch_", "torchtune", "xgboost")
+"""Runtimes of Trainer's own; torchtune's without their volume claims, which have a life in the
+table."""
+MANAGERS = ("trainer.kubeflow.org/trainjob-controller", "kueue.x-k8s.io/multikueue")
 
 NOT_IN_RUNTIMES = ("ttl", "ports-without-name", "suspended-template", "replicas-", "no-policy")
 NOT_IN_JOBS = (
     *("trainer-empty", "nodes-0", "nodes-below", "processes-0", "less-than", "memory-beyond"),
-    *("gpus-be", "cpus-be", "suspend", "deadline", "name-", "torchtune"),
+    *("gpus-be", "cpus-be", "suspend", "deadline", "name-"),
 )
 """Beginnings of changes that are steps here, that no life comes of, or that have a line of the page
 of differences."""
@@ -73,8 +75,12 @@ def drawn(seed: int) -> Life:
 
     def lived(w: World) -> None:
         dice = random.Random(seed)
-        w.runtime(_runtime(dice))
+        runtime = _runtime(dice)
+        w.runtime(runtime)
         document = job(suspend=dice.random() < 0.3)
+        document["spec"]["runtimeRef"]["name"] = runtime["metadata"]["name"]
+        if dice.random() < 0.15:
+            document["spec"]["managedBy"] = dice.choice(MANAGERS)
         if is_hooked(seed):  # what Trainer's refuse is built as it is without them
             _change(dice, document, JOB_CHANGES, NOT_IN_JOBS)
         w.submit(document)
@@ -93,6 +99,11 @@ def drawn(seed: int) -> Life:
     return lived
 
 
+def runtime_of(w: World) -> str:
+    """Return the name of the runtime of a life's job."""
+    return str(w.api.get(TRAINJOBS, "fit").body["spec"]["runtimeRef"]["name"])
+
+
 def _runtime(dice: random.Random) -> Document:
     """Return a runtime: a small one, or one of Trainer's own with some changes."""
     restarts = dice.choice([0, 0, 1, 5])
@@ -104,10 +115,15 @@ def _runtime(dice: random.Random) -> Document:
             runtime["spec"]["mlPolicy"] = {"numNodes": 2, kind: {}}
         return runtime
     runtime = upstreams(dice.choice(OF_UPSTREAM))
-    runtime["kind"], runtime["metadata"]["name"] = "TrainingRuntime", "torch"
+    runtime["kind"] = "TrainingRuntime"
+    if runtime["spec"]["template"]["spec"].pop("volumeClaimPolicies", None) is None:
+        runtime["metadata"]["name"] = "torch"  # torchtune's say which model is trained
     for group in groups_of(runtime):
         group["template"]["spec"]["backoffLimit"] = 0
         group["template"]["spec"]["template"]["spec"]["restartPolicy"] = "Never"
+        group["template"]["spec"]["template"]["spec"]["volumes"] = [
+            {"name": "initializer", "emptyDir": {}}
+        ]
     runtime["spec"]["template"]["spec"] |= policy
     _change(dice, runtime, RUNTIME_CHANGES, NOT_IN_RUNTIMES)
     return runtime

@@ -80,7 +80,8 @@ def two_groups_at_once(**jobset: object) -> Document:
 def upstreams(name: str) -> Document:
     """Return the first of Trainer's own runtimes whose file or folder begins so."""
     folder = TRAINER.files() / "manifests" / "base" / "runtimes"
-    (file, *_) = sorted([*folder.glob(f"{name}*.yaml"), *folder.glob(f"{name}/*/*.yaml")])
+    places = (f"{name}*.yaml", f"{name}/torch*.yaml", f"{name}/*/*.yaml")
+    (file, *_) = sorted(found for place in places for found in folder.glob(place))
     found: Document = yaml.safe_load(file.read_text(encoding="utf-8"))
     return found
 
