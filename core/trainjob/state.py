@@ -186,12 +186,13 @@ def is_active(state: TrainJobState) -> bool:
 def is_open(state: TrainJobState) -> bool:
     """Return whether anything is left to do or to wait for.
 
-    A finished job with active Jobs is waited for: users are to see that they go.
+    A finished job with active or ready Jobs is waited for: users are to see that they go. A Job
+    whose Pods have succeeded is ready, and no more active, until it is Complete itself.
     """
     if state.deleted_at is not None or state.manifest is None:
         return False
     unfinished = bool(state.effects or state.decisions or state.doomed)
-    winding_up = state.jobset is not None and any(item.active for item in state.jobs)
+    winding_up = state.jobset is not None and any(item.active or item.ready for item in state.jobs)
     return not is_final(state) or unfinished or winding_up or is_leaving(state)
 
 

@@ -77,7 +77,7 @@ def _in_phases(theirs: list[dict[str, Any]], ours: list[dict[str, Any]]) -> Iter
                 continue  # one asked the head once more before it went on
             if key in SILENT or before == after:
                 continue
-            if key == "rayClusterStatus" and not one["jobStatus"]:
+            if key == "rayClusterStatus" and (not one["jobStatus"] or before == "{}"):
                 continue  # they copy it with each answer of the head, we at once
             if key == "message" and not before and not one["jobStatus"]:
                 continue  # ours says what is waited for

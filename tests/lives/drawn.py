@@ -148,7 +148,7 @@ def _submitter(ended: str) -> Callable[[Actor], bool]:
 def _edit(but: tuple[str, ...] = (), **spec: object) -> Callable[[Actor], bool]:
     def act(actor: Actor) -> bool:
         here = phase(actor)
-        asks = spec.get("suspend") or spec.get("deletionStrategy")
+        asks = any(spec.get(name) for name in ("suspend", *UNSHARED))
         if here in (*but, "ValidationFailed"):
             return False
         if here in ("Complete", "Failed") and actor.selected and asks:
@@ -286,8 +286,8 @@ ACTS: dict[str, tuple[int, Callable[[Actor], bool]]] = {
                     for status in ("SUCCEEDED", "FAILED")
                     for policy, seconds in (
                         ("DeleteWorkers", 0),
-                        ("DeleteCluster", 3),
-                        ("DeleteSelf", 7),
+                        ("DeleteCluster", 2),
+                        ("DeleteSelf", 4),
                     )
                 ],
             },

@@ -53,4 +53,7 @@ def document_of(life: Life) -> dict[str, Any]:
     head = document["spec"].get("rayClusterSpec", {}).get("headGroupSpec", {})
     if "name" in (head.get("headService") or {}).get("metadata", {}):
         head["headService"]["metadata"]["name"] = f"{life.name}-own"  # all share one namespace
+    submitter = document["spec"].get("submitterPodTemplate", {}).get("spec", {})
+    for container in submitter.get("containers", []):
+        container.setdefault("image", "own:1")  # a Job without one is refused again and again
     return document

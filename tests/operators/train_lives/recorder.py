@@ -67,7 +67,7 @@ class Recorder:
                 self._api.watch(resource) as events,
             ):
                 for event in events:
-                    if event["type"] in ("ADDED", "MODIFIED", "DELETED"):
+                    if event.get("type") in ("ADDED", "MODIFIED", "DELETED"):
                         self._tell(event["type"], resource, event["object"], seen)
             self._stopped.wait(AGAIN_SECONDS)
 

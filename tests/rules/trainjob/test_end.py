@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from jobledger.core.jobs.events import ObservationGapFound, StatusPublished
@@ -16,8 +17,9 @@ from jobledger.core.trainjob.events import (
     TrainJobResumed,
     TrainJobSuspended,
 )
-from jobledger.core.trainjob.observations import SeenTrainStatus, TrainJobSeen
+from jobledger.core.trainjob.observations import JobCounts, SeenTrainStatus, TrainJobSeen
 from jobledger.core.trainjob.spec import read_spec
+from jobledger.core.trainjob.state import is_open
 from jobledger.core.trainjob.status.status import status
 from jobledger.core.values.delays import SECONDS_MAX
 from jobledger.core.values.instants import LAST
@@ -544,6 +546,17 @@ def test_the_status_has_all_five_counters_in_the_jobsets_order() -> None:
         {"name": "node", "ready": 0, "succeeded": 0, "failed": 0, "active": 1, "suspended": 0},
         {"name": "launcher", "ready": 0, "succeeded": 0, "failed": 0, "active": 0, "suspended": 0},
     ]
+
+
+@pytest.mark.parametrize("jobs", [counts(active=1), counts(ready=1)], ids=["active", "ready"])
+def test_a_job_that_has_ended_is_waited_for_until_its_jobs_have(jobs: JobCounts) -> None:
+    """A Job whose Pods have succeeded is ready, and not active, until it is Complete itself."""
+    launched = counts("launcher", succeeded=1)
+    story = [*running(), jobset(60, jobs, launched, end=completed_end())]
+    assert is_open(play(story).state)
+    over = play([*story, jobset(61, counts(succeeded=1), launched, end=completed_end())])
+    assert over.state.jobs[0].succeeded == 1
+    assert not is_open(over.state)
 
 
 def test_a_status_with_nothing_to_say_is_empty_and_so_not_written() -> None:
