@@ -170,7 +170,7 @@ def _submitters(m: str, mode: str) -> list[Life]:
     pending = (ready, submitted, ray("PENDING"), see(jobStatus="PENDING"))
     ended = (*RUNS, ray("SUCCEEDED"), see(jobStatus="SUCCEEDED"))
     early = (*RUNS, submitter("Complete"))
-    again = (*begun, submitter("Failed"), see("Retrying"), *DONE)
+    again = (*begun, SECOND, submitter("Failed"), see("Retrying"), *DONE)
     stopped = (*RUNS, ray("STOPPED"), see(jobStatus="STOPPED"), see("Complete", LATE))
     failed = (*RUNS, ray("FAILED"), see(jobStatus="FAILED"), see("Failed", LATE))
     silent = (a.silence, submitter("Complete"), pause(40))
