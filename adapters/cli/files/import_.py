@@ -36,7 +36,10 @@ def import_(
         bool, typer.Option("--check", help="Only check it; keep nothing, open no database.")
     ] = False,
     key: Annotated[
-        Path | None, typer.Option(help="Public key that its seal must be signed by.")
+        Path | None,
+        typer.Option(
+            help="Public key that its seal must be signed by; without a seal it is refused."
+        ),
     ] = None,
     in_place_of: InPlaceOf = "",
     database_url: DatabaseUrl = "",

@@ -28,7 +28,8 @@ def import_archive(
     count, newest = seals_of(file, lambda stream: not job or stream in meant)
     checked = kept = 0
     for bundle in _wanted(file, job):
-        vouched_to(replace(bundle, seal=newest.get(bundle.stream)), judge)
+        where = f"job {bundle.stream} of {file}"
+        vouched_to(replace(bundle, seal=newest.get(bundle.stream)), judge, where)
         checked += 1
         if opened is not None:
             kept += opened.imports.keep(bundle, SystemClock().now(), in_place_of)

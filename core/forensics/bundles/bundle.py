@@ -227,27 +227,29 @@ def _stored(told: Manifest, stream: StreamId) -> StoredEvent:
     )
 
 
-def vouched_to(bundle: Bundle, judge: Judge | None) -> int:
+def vouched_to(bundle: Bundle, judge: Judge | None, where: str = "the bundle") -> int:
     """Return up to which version a seal vouches for the bundle; 0 if none does.
 
-    With a judge the seal must be signed by its key. Raises `BrokenChain` if the seal says otherwise
-    than the events.
+    With a judge there must be a seal, signed by its key. Raises `BrokenChain` if there is not, or
+    if the seal says otherwise than the events.
     """
     seal = bundle.seal
+    if seal is None and judge is not None:
+        raise BrokenChain(where, "it has no seal that the key which was given could have signed")
     if seal is None:
         return 0
     end = next((end for end in seal.streams if end.stream == bundle.stream), None)
     if end is None:
-        raise BrokenChain("the bundle", f"seal {seal.number} does not speak of this job")
+        raise BrokenChain(where, f"seal {seal.number} does not speak of this job")
     if judge is not None and (
         seal.signature is None or not judge.vouches(seal.digest, seal.signature)
     ):
         what = f"seal {seal.number} is not signed by the key that was given"
-        raise BrokenChain("the bundle", what)
+        raise BrokenChain(where, what)
     links = {stored.record.version: stored.record.chain for stored in bundle.events}
     if links.get(end.version) != end.chain:
         what = f"version {end.version} is not the one that seal {seal.number} speaks of"
-        raise BrokenChain("the bundle", what)
+        raise BrokenChain(where, what)
     return end.version
 
 

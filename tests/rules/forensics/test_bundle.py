@@ -70,7 +70,13 @@ def test_a_bundle_is_read_as_it_was_written(bundle: Bundle) -> None:
 def test_a_bundle_needs_neither_evidence_nor_seal(bundle: Bundle) -> None:
     bare = dataclasses.replace(bundle, evidence={}, seal=None)
     assert read(lines(bare)) == bare
-    assert vouched_to(bare, Key()) == 0
+    assert vouched_to(bare, None) == 0
+
+
+def test_where_a_key_is_asked_for_there_has_to_be_a_seal(bundle: Bundle) -> None:
+    bare = dataclasses.replace(bundle, seal=None)
+    with pytest.raises(BrokenChain, match="a job of a file: it has no seal"):
+        vouched_to(bare, Key(), "a job of a file")
 
 
 def test_a_seal_vouches_up_to_where_the_stream_stood(bundle: Bundle) -> None:
