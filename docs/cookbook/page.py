@@ -70,7 +70,7 @@ def _recipe(engine: Engine, recipe: Recipe, end: datetime) -> Iterator[str]:
     statement = recipe.statement(since, end)
     if recipe.words:
         yield f"{recipe.words}\n"
-    yield f"```sql\n{statement}\n```\n"
+    yield f"```sql\n{statement};\n```\n"
     if recipe.command:
         yield f"```console\n$ {recipe.command} --since {_day(since)} --until {_day(end)}\n```\n"
     yield "```text"
