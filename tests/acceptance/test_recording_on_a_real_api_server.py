@@ -143,9 +143,10 @@ def test_a_start_beside_another_controller_only_records_what_that_one_drives(
             "both are only recorded",
             "SELECT count(*) = 2 FROM job WHERE recorded AND name IN ('theirs', 'another')",
         )
-        wait_until(lambda: controller.get("/readyz")[0] == 503, "it says that it is not ready")
-        answer = controller.get("/readyz")[1]
-        assert "another controller is at work on every job that goes on here" in answer
+        why = "another controller is at work on every job that goes on here"
+        wait_until(lambda: why in controller.get("/readyz")[1], "it says why it is not ready")
+        code, answer = controller.get("/readyz")
+        assert code == 503  # Service Unavailable
         assert f"the status of RayJob {namespace}/theirs was written by ray-operator" in answer
         told = controller.log
         assert "--take-over" in told

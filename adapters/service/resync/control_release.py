@@ -62,4 +62,8 @@ def is_met_everywhere(control_policy: ControlPolicy, live: ObjectCache) -> bool:
     """Return whether another controller was met, and no job that goes on is controlled here."""
     if not control_policy.refusals():
         return False
-    return all(job.recorded for job in live.jobs() if job.phase not in ENDED)
+    return all(
+        job.recorded or control_policy.is_refused(job.kind, job.identity.namespace)
+        for job in live.jobs()
+        if job.phase not in ENDED
+    )

@@ -9,6 +9,7 @@ from jobledger.adapters.service.control.control_policy import FIRST_SIGHT, Contr
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.observing.mapper import ObservationMapper
+from jobledger.adapters.service.resync.control_release import is_met_everywhere
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.adapters.service.work.inbox import Inbox
@@ -112,6 +113,23 @@ def test_what_was_listed_before_another_was_met_is_only_recorded_from_the_first_
     assert {one.identity.name: bool(one.recorded) for one in live.jobs()} == recorded
     listener.seen(listed[0], NOON)
     assert not inbox.take(100, 0), "it is no news"
+
+
+def test_what_was_listed_before_shards_were_held_counts_as_recorded_where_another_was_met() -> None:
+    """It is kept as controlled until it is looked at, but nothing is done about it."""
+    control_policy = ControlPolicy()
+    listener, _, live = seen_by(control_policy)
+    mine, theirs = job(OURS), job(THEIRS)
+    mine["metadata"] |= {"uid": "uid-0", "name": "another"}
+    listener.seen(mine, NOON)
+    assert not is_met_everywhere(control_policy, live)
+    listener.seen(theirs, NOON)
+    listener.synced(NOON)
+    assert is_met_everywhere(control_policy, live)
+    elsewhere = job(OURS)
+    elsewhere["metadata"] |= {"uid": "uid-2", "namespace": "elsewhere"}
+    listener.seen(elsewhere, NOON)
+    assert not is_met_everywhere(control_policy, live)
 
 
 @pytest.mark.parametrize("kind", ["RayJob", "TrainJob"])
