@@ -58,6 +58,14 @@ FINAL = frozenset({Phase.COMPLETE, Phase.FAILED})
 ENDED = frozenset({JobStatus.STOPPED, JobStatus.SUCCEEDED, JobStatus.FAILED})
 """Job statuses that Ray does not leave."""
 
+SPEECHLESS = frozenset(
+    {Phase.NEW, Phase.INITIALIZING, Phase.WAITING, Phase.SUSPENDING, Phase.SUSPENDED}
+)
+"""Phases whose message is not spoken for: there it says why something was refused.
+
+Elsewhere it is Ray's, the reason of a failure, or the fault of the manifest.
+"""
+
 _PAUSE = frozenset({Phase.VALIDATION_FAILED})
 
 FOLLOWERS: Mapping[Phase, frozenset[Phase]] = {

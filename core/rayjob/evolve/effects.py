@@ -22,21 +22,13 @@ from jobledger.core.jobs.identity import is_another
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.jobs.pending.pacing import done_once_more
 from jobledger.core.rayjob import names
-from jobledger.core.rayjob.phases import Phase
+from jobledger.core.rayjob.phases import SPEECHLESS
 from jobledger.core.rayjob.spec.spec import SubmissionMode
 from jobledger.core.rayjob.state import KnownCluster, KnownSubmitter, RayJobState, remember_gone
 from jobledger.core.values.documents import text
 from jobledger.core.values.ids import EffectId
 
 _MODE_FIXING = frozenset({EffectKind.CREATE_CLUSTER, EffectKind.FIND_CLUSTER})
-
-SPEECHLESS = frozenset(
-    {Phase.NEW, Phase.INITIALIZING, Phase.WAITING, Phase.SUSPENDING, Phase.SUSPENDED}
-)
-"""Phases whose message is not spoken for: there it says why something was refused.
-
-Elsewhere it is Ray's, the reason of a failure, or the fault of the manifest.
-"""
 
 
 def effect_requested(state: RayJobState, event: EffectRequested) -> RayJobState:

@@ -7,7 +7,9 @@ shows it as ready.
 Source: KubeRay's rayjob_types.go, RayJobStatus; empty fields are left out, as Go's omitempty does.
 """
 
-from jobledger.core.rayjob.phases import FINAL, Phase
+from collections.abc import Iterable
+
+from jobledger.core.rayjob.phases import FINAL, SPEECHLESS, Phase
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.values.documents import Json, Manifest
 from jobledger.core.values.instants import Instant, rfc3339
@@ -48,15 +50,23 @@ def status(state: RayJobState) -> Manifest:
 def _message(state: RayJobState) -> str:
     """Return upstream's message, and what it has no words for.
 
-    While it says nothing: which annotations are left out. While a retry waits: until when.
+    While it says nothing: which annotations are left out, and what is met by a request that
+    goes on being tried. While a retry waits: until when.
     """
     if state.manifest is None or state.phase in FINAL:
         return state.message
-    message = state.message or "; ".join(state.manifest.option_problems)
+    message = state.message or "; ".join((*state.manifest.option_problems, *_troubles(state)))
     if state.phase is not Phase.RETRYING or (due_at := pending_retry(state)) is None:
         return message
     waits = f"retrying not before {rfc3339(due_at)}"
     return f"{message} ({waits})" if message else waits
+
+
+def _troubles(state: RayJobState) -> Iterable[str]:
+    """Return what is met by what would bring the job on, each once."""
+    if state.phase not in SPEECHLESS:
+        return ()
+    return dict.fromkeys(item.trouble for item in state.effects if item.trouble)
 
 
 def pending_retry(state: RayJobState) -> Instant | None:

@@ -18,6 +18,7 @@ from tests.support.rayjob_builders import (
     cluster_of,
     done,
     due,
+    faltered,
     manifest,
     not_found,
     poll,
@@ -205,6 +206,23 @@ def test_between_two_attempts_users_see_neither_names_nor_phase() -> None:
     )
     between = status(RAYJOB.fold(history[: cleared_at + 1]))
     assert between == {**BARE, "startTime": shown(0), "failed": 1}
+
+
+DOWN = "POST rayclusters ml/train-x: 500 InternalError: failed calling webhook"
+
+
+def test_what_a_creation_meets_is_shown_until_it_is_done() -> None:
+    """KubeRay tells of it in an Event alone, which is gone after an hour."""
+    held_up = (*seen(), faltered(EffectKind.CREATE_CLUSTER, 1, DOWN))
+    assert status(play(RAYJOB, held_up).state)["message"] == DOWN
+    on = (*held_up, done(EffectKind.CREATE_CLUSTER, 2, uid="cluster-1"))
+    assert "message" not in status(play(RAYJOB, on).state)
+
+
+def test_what_a_later_attempt_meets_is_shown_as_well() -> None:
+    again = (*working(backoff_limit=1), *failing(), *cleared())
+    held_up = play(RAYJOB, (*again, faltered(EffectKind.CREATE_CLUSTER, 70, DOWN)))
+    assert status(held_up.state)["message"] == DOWN
 
 
 def test_a_job_that_is_not_known_has_no_status() -> None:
