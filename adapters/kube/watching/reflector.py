@@ -50,7 +50,7 @@ AT_ONCE_MAX = 3
 """So often in a row a watch that was ended at once, and brought something, is resumed at once."""
 
 RELIST_SECONDS = 120.0
-"""A watch that could not be resumed, and lasted less, makes the next new list wait longer."""
+"""Watches that could not be resumed, and lasted less, make each new list wait longer."""
 
 VERSION_SECONDS, VERSION_SECONDS_MIN = 30.0, 10.0
 """So often the server is asked at which version it is, before a watch is resumed; and so often if
@@ -81,10 +81,13 @@ class Reflector:
         self._clock = timing.clock
         self._random = timing.random
         self._pace = timing.pace
-        self._backoff = Backoff(
-            timing.random,
-            first_seconds=timing.pace.first_pause_seconds,
-            cap_seconds=timing.pace.longest_pause_seconds,
+        self._backoff, self._list_backoff = (
+            Backoff(
+                timing.random,
+                first_seconds=timing.pace.first_pause_seconds,
+                cap_seconds=timing.pace.longest_pause_seconds,
+            )
+            for _ in range(2)
         )
         self._fields = {"resource": selection.resource.plural, "namespace": selection.namespace}
         self._known = KnownObjects(selection.resource)
@@ -296,12 +299,13 @@ class Reflector:
     def _lasted(self, begun: float) -> None:
         """Begin with the first pause again after a watch that worked.
 
-        One after which everything has to be listed anew must have lasted longer: a list costs more.
+        Before a new list it must have lasted longer: a list costs more.
         """
-        lasted = self._clock.monotonic() - begun
-        if self._has_worked(begun) and (not self._list_reason or lasted >= RELIST_SECONDS):
+        if self._has_worked(begun):
             self._backoff.reset()
             self._short_watches = 0
+        if self._clock.monotonic() - begun >= RELIST_SECONDS:
+            self._list_backoff.reset()
 
     def _tell_lines(self, stream: WatchStream) -> None:
         what = self._selection.about
@@ -356,6 +360,8 @@ class Reflector:
         self.health.synced = self.health.synced and not self._list_reason
         self.health.last_error = str(failure)
         pause = self._backoff.next_seconds()
+        if self._list_reason:
+            pause = max(pause, self._list_backoff.next_seconds())
         if isinstance(failure, RequestThrottled) and failure.retry_after_seconds is not None:
             pause = max(pause, failure.retry_after_seconds)
         return pause
