@@ -53,6 +53,12 @@ _TLS_REMEDIES = {
 _NOT_SERVED = b"404 page not found"
 """What the API server itself writes, as plain text, for a group or kind it does not serve."""
 
+_DENIED = re.compile(r'^admission webhook ".*" denied the request')
+"""What the API server says where a webhook refused, which may choose code and reason."""
+
+_SAY_NOTHING = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
+"""Of a webhook they do not mean that an object is gone, or that nobody knows us."""
+
 _THROTTLED = frozenset(
     {
         HTTPStatus.TOO_MANY_REQUESTS,
@@ -110,6 +116,8 @@ def status_error(
     """Return the error that a Status stands for, in an answer or in a watch."""
     code = code or status.code
     sentence = _cut(f"{what}: {code} {status.reason}: {status.message}")
+    if code in _SAY_NOTHING and _DENIED.search(status.message):
+        return errors.RequestForbidden(sentence)
     if retry_after is None and status.details is not None and status.details.retryAfterSeconds:
         retry_after = min(status.details.retryAfterSeconds, MAX_RETRY_AFTER_SECONDS)
     if status.reason in {"Expired", "Gone"} or _is_from_another_time(status):

@@ -24,7 +24,7 @@ from jobledger.adapters.http_client.exchange import Reader, exchange, head_of, o
 from jobledger.adapters.kube.answering import Answering
 from jobledger.adapters.kube.credentials import Credentials, LastingCredentials
 from jobledger.adapters.kube.errors import answer_error, transport_error
-from jobledger.core.errors import ClusterError, ClusterUnreachable
+from jobledger.core.errors import ClusterError, ClusterUnreachable, RequestForbidden
 from jobledger.core.values.documents import Json, Manifest
 
 CONNECT_TIMEOUT_SECONDS = 5.0
@@ -130,15 +130,17 @@ class Transport:
 
         Credentials that were refused are asked for again.
         """
-        if status == HTTPStatus.UNAUTHORIZED:
+        is_unknown = status == HTTPStatus.UNAUTHORIZED
+        what = self._whereto(request) if is_unknown else request.what
+        refusal = answer_error(what, status, headers, body)
+        if is_unknown and not isinstance(refusal, RequestForbidden):
             with self._credentials:
                 self._source.refused()
                 self._headers_until = 0.0
-            refusal = answer_error(self._whereto(request), status, headers, body)
             self.answering.missed(refusal)
-            return refusal
-        self.answering.came()
-        return answer_error(request.what, status, headers, body)
+        else:
+            self.answering.came()
+        return refusal
 
     def _missed(self, request: Request, failure: Exception) -> ClusterError:
         """Return the error that the want of an answer stands for."""

@@ -11,6 +11,8 @@ from jobledger.core.ports.cluster import RAYJOBS
 from tests.support.canned_server import Answer, CannedServer, End, NoAnswer, Scripted
 
 REFUSED = Answer(401, {"kind": "Status", "reason": "Unauthorized", "message": "Unauthorized"})
+DENIED = 'admission webhook "v.tenant.example" denied the request: no'
+OF_A_WEBHOOK = Answer(401, {"kind": "Status", "reason": "Unauthorized", "message": DENIED})
 NOT_FOUND = Answer(404, {"kind": "Status", "reason": "NotFound", "message": "none"})
 FORBIDDEN = Answer(403, {"kind": "Status", "reason": "Forbidden", "message": "no"})
 
@@ -31,6 +33,7 @@ class Hours:
         (REFUSED, REFUSED, "401 Unauthorized"),
         (REFUSED, NOT_FOUND, ""),
         (REFUSED, FORBIDDEN, ""),
+        (REFUSED, OF_A_WEBHOOK, ""),
         (NOT_FOUND, REFUSED, ""),
         (NoAnswer(End.CUT), REFUSED, "no answer"),
         (REFUSED, NoAnswer(End.CUT), "401 Unauthorized"),

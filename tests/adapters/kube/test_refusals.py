@@ -55,6 +55,19 @@ def test_answers_stand_for_what_someone_does_differently(
     assert type(failure_of(answer)) is kind
 
 
+@pytest.mark.parametrize(
+    ("code", "reason"), [(401, "Unauthorized"), (404, "NotFound"), (410, "Gone"), (410, "Expired")]
+)
+def test_what_a_webhook_answers_says_nothing_of_the_object_or_of_us(code: int, reason: str) -> None:
+    """Taken for an answer of the API server, an object that nobody deleted would count as gone."""
+    message = 'admission webhook "v.tenant.example" denied the request: no'
+    with CannedServer(refusal(code, reason, message)) as server:
+        cluster = KubernetesCluster(transport_to(server))
+        with pytest.raises(errors.RequestForbidden, match="denied") as caught:
+            cluster.delete(RAYJOBS, "ml", "a")
+    assert "credentials" not in str(caught.value)
+
+
 def test_the_message_is_that_of_the_status() -> None:
     failure = failure_of(refusal(422, "Invalid", "spec.backoffLimit: must be 0 or more"))
     assert str(failure) == (
