@@ -14,27 +14,17 @@ from typing import Any
 from sqlalchemy import Connection, Engine, RowMapping, text
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.schema.tables import metadata
 
 PARTITION = "{partition}"
 """What stands for the name of a partition."""
 
-OTHER_TABLES = (
-    "alembic_version",
-    "archived_evidence",
-    "attempt",
-    "decision",
-    "effect",
-    "imported_job",
-    "job",
-    "ledger_cluster",
-    "notification",
-    "notification_cursor",
-    "replica",
-    "report_checkpoint",
-    "shard_lease",
-    "snapshot",
-)
-"""Tables without a trigger on which a rule or row level security would hide or turn something."""
+_OWN_TABLES = text("""
+    SELECT c.oid FROM pg_class c
+    WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))
+        AND (c.relname = ANY (:names)
+            OR c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = 'event'::regclass))
+""")
 
 _NAMES = text("""
     SELECT current_schema() AS schema, pg_get_userbyid(c.relowner) AS owner,
@@ -60,6 +50,7 @@ _TRIGGERS = text("""
         pg_get_triggerdef(t.oid, true) AS definition
     FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
     WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))
+        AND c.oid = ANY (CAST(:own AS oid[]))
         AND t.tgconstraint = 0 AND (NOT t.tgisinternal OR t.tgparentid <> 0)
     ORDER BY 1, 3
 """)
@@ -68,15 +59,15 @@ _BYPASSES = text("""
     SELECT c.relname AS "table", 'a rule: ' || r.rulename AS what
     FROM pg_rewrite r JOIN pg_class c ON c.oid = r.ev_class
     WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))
-        AND c.relkind IN ('r', 'p') AND c.relname = ANY (:tables)
+        AND c.relkind IN ('r', 'p') AND c.oid = ANY (CAST(:own AS oid[]))
     UNION ALL
     SELECT c.relname, 'row level security' FROM pg_class c
     WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))
-        AND c.relrowsecurity AND c.relname = ANY (:tables)
+        AND c.relrowsecurity AND c.oid = ANY (CAST(:own AS oid[]))
     UNION ALL
     SELECT c.relname, 'another owner: ' || pg_get_userbyid(c.relowner) FROM pg_class c
     WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))
-        AND c.relkind IN ('r', 'p') AND c.relname = ANY (:tables)
+        AND c.relkind IN ('r', 'p') AND c.oid = ANY (CAST(:own AS oid[]))
         AND c.relowner <> (SELECT relowner FROM pg_class WHERE oid = 'event'::regclass)
     ORDER BY 1, 2
 """)
@@ -86,16 +77,17 @@ _GRANTS = text("""
         SELECT c.relname AS name, c.relowner AS owner, a.*
         FROM pg_class c, aclexplode(c.relacl) a
         WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))
-            AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
+            AND (c.relkind IN ('v', 'm') OR c.oid = ANY (CAST(:own AS oid[])))
         UNION ALL
         SELECT c.relname || '.' || t.attname, c.relowner, a.*
         FROM pg_attribute t JOIN pg_class c ON c.oid = t.attrelid, aclexplode(t.attacl) a
         WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))
+            AND (c.relkind IN ('v', 'm') OR c.oid = ANY (CAST(:own AS oid[])))
         UNION ALL
         SELECT 'FUNCTION ' || p.proname, p.proowner, a.*
         FROM pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
         WHERE p.pronamespace = to_regnamespace(quote_ident(current_schema()))
-            AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')
+            AND p.proname = ANY (:functions)
         UNION ALL
         SELECT 'SCHEMA', n.nspowner, a.* FROM pg_namespace n, aclexplode(n.nspacl) a
         WHERE n.nspname = current_schema()
@@ -167,24 +159,29 @@ def read_functions(engine: Engine) -> dict[str, dict[str, str]]:
     return {row["name"]: _function(row, names) for row in rows}
 
 
-def guards_of(engine: Engine) -> GuardsFound:
+def own_tables(connection: Connection) -> list[int]:
+    """Return the tables of the ledger, as Postgres numbers them; others' may stand beside them."""
+    names = [*metadata.tables, "alembic_version"]
+    return list(connection.execute(_OWN_TABLES, {"names": names}).scalars())
+
+
+def guards_of(engine: Engine, wanted: Guards | None = None) -> GuardsFound:
     """Return what guards the log of a ledger; changes nothing."""
     with ledger_errors(engine.url), engine.connect() as connection:
-        return _read(connection)
+        return _read(connection, wanted or as_migrated())
 
 
-def _read(connection: Connection) -> GuardsFound:
+def _read(connection: Connection, wanted: Guards) -> GuardsFound:
     names = connection.execute(_NAMES).mappings().one()
-    wanted = as_migrated()
     functions = connection.execute(_FUNCTIONS).mappings().all()
-    triggers = connection.execute(_TRIGGERS).mappings().all()
+    own = own_tables(connection)
+    triggers = connection.execute(_TRIGGERS, {"own": own}).mappings().all()
     partitions: dict[str, dict[str, str]] = {}
     for row in triggers:
         if row["of_partition"]:
             told = _trigger(row).replace(f" {row['table']} ", f" {PARTITION} ")
             partitions.setdefault(row["table"], {})[row["name"]] = told
     ours = {name.partition("(")[0] for name in wanted.functions}
-    tables = {key.partition(" ")[0] for key in wanted.triggers} | {*partitions, *OTHER_TABLES}
     return GuardsFound(
         there=Guards(
             revision=names["revision"],
@@ -197,7 +194,7 @@ def _read(connection: Connection) -> GuardsFound:
                 if not row["of_partition"]
             },
             partition=partitions.get("event_default", {}),
-            grants=_grants(connection, names["owner"]),
+            grants=_grants(connection, names["owner"], {"own": own, "functions": list(ours)}),
         ),
         wanted=wanted,
         partitions=partitions,
@@ -207,8 +204,7 @@ def _read(connection: Connection) -> GuardsFound:
             if row["plain"] not in ours and row["prosecdef"] and row["owner"] == names["owner"]
         ),
         bypasses=tuple(
-            f"{row.table} has {row.what}"
-            for row in connection.execute(_BYPASSES, {"tables": sorted(tables)})
+            f"{row.table} has {row.what}" for row in connection.execute(_BYPASSES, {"own": own})
         ),
         powers=tuple(f"{row.role} {row.what}" for row in connection.execute(_POWERS)),
     )
@@ -236,9 +232,9 @@ def _free_of(schema: str, source: str) -> str:
     return source.replace(quoted, "{schema}.").replace(literal, "{schema_literal}")
 
 
-def _grants(connection: Connection, owner: str) -> tuple[str, ...]:
+def _grants(connection: Connection, owner: str, ours: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(
         f"{row.privilege} ON {row.name} TO {row.grantee}"
-        for row in connection.execute(_GRANTS)
+        for row in connection.execute(_GRANTS, ours)
         if row.grantee != owner and (row.name, row.privilege) != ("SCHEMA", "USAGE")
     )

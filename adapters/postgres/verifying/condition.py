@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, text
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.schema.guards import own_tables
 from jobledger.adapters.postgres.verifying.room import lacks_room
 from jobledger.adapters.postgres.verifying.seals import PostgresSeals
 from jobledger.core.values.instants import Instant
@@ -57,7 +58,8 @@ _TABLES = text("""
         greatest(t.last_analyze, t.last_autoanalyze) AS analyzed_at,
         c.relispartition AS is_partition
     FROM pg_stat_user_tables t JOIN pg_class c ON c.oid = t.relid
-    WHERE t.schemaname = current_schema() AND c.relkind = 'r' ORDER BY t.relname
+    WHERE t.schemaname = current_schema() AND c.relkind = 'r' AND c.oid = ANY (CAST(:own AS oid[]))
+    ORDER BY t.relname
 """)
 
 SERVICE_FUNCTIONS = (
@@ -93,13 +95,13 @@ _RIGHTS = text("""
     UNION ALL
     SELECT 'SELECT ON ' || c.relname, NULL FROM pg_class c
     WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))
-        AND c.relkind IN ('r', 'p')
+        AND c.oid = ANY (CAST(:own AS oid[]))
         AND NOT c.relispartition AND NOT has_table_privilege('jobledger_app', c.oid, 'SELECT')
     UNION ALL
     SELECT NULL, what || ' ON ' || c.relname
     FROM pg_class c, unnest(ARRAY['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) AS what
     WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema()))
-        AND c.relkind IN ('r', 'p')
+        AND c.oid = ANY (CAST(:own AS oid[]))
         AND has_table_privilege('jobledger_app', c.oid, what)
 """)
 
@@ -200,7 +202,8 @@ def condition(engine: Engine) -> Condition:
     with ledger_errors(engine.url), engine.connect() as connection:
         found = dict(connection.execute(_DATABASE).mappings().one())
         oldest = connection.execute(_OLDEST).mappings().one_or_none()
-        tables = tuple(TableCondition(**row) for row in connection.execute(_TABLES).mappings())
+        rows = connection.execute(_TABLES, {"own": own_tables(connection)}).mappings()
+        tables = tuple(TableCondition(**row) for row in rows)
         rights = _rights(connection) if found["app_role"] else ()
     return Condition(
         **found,
@@ -220,7 +223,8 @@ def rights_lacking(engine: Engine) -> tuple[str, ...]:
 
 
 def _rights(connection: Connection) -> Sequence[Row[Any]]:
-    return connection.execute(_RIGHTS, {"functions": list(SERVICE_FUNCTIONS)}).all()
+    asked = {"own": own_tables(connection), "functions": list(SERVICE_FUNCTIONS)}
+    return connection.execute(_RIGHTS, asked).all()
 
 
 def _wanted(now: Instant) -> Sequence[str]:

@@ -1,7 +1,7 @@
 """Write down what the migrations make: `python -m tests.adapters.postgres.make_as_migrated`."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from jobledger.adapters.postgres.connection.engine import open_engine
@@ -17,7 +17,8 @@ def made_by_migrations(url: str) -> str:
     engine = open_engine(url)
     try:
         functions = guards.read_functions(engine)
-        found = guards.guards_of(engine).there
+        wanted = replace(guards.as_migrated(), functions=functions)
+        found = guards.guards_of(engine, wanted).there
     finally:
         engine.dispose()
     told = {**asdict(found), "functions": functions}

@@ -76,6 +76,27 @@ def test_nor_has_one_in_a_schema_of_another_name_and_owner(
             admin.execute(sql.SQL("DROP ROLE {}").format(role))
 
 
+OF_OTHERS = """
+    CREATE TABLE theirs (a int) PARTITION BY RANGE (a);
+    CREATE TABLE theirs_1 PARTITION OF theirs FOR VALUES FROM (0) TO (1);
+    CREATE FUNCTION theirs_v1() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
+    CREATE TRIGGER theirs BEFORE INSERT ON theirs FOR EACH ROW EXECUTE FUNCTION theirs_v1();
+    CREATE TABLE anybodys (a int);
+    GRANT SELECT, INSERT ON anybodys TO PUBLIC
+"""
+
+
+def test_what_others_have_in_the_schema_is_not_looked_at(engine: Engine, ledger_url: str) -> None:
+    """The service starts, and its role needs no right on their tables, nor has it one too many."""
+    before = condition(engine)
+    with tampering(ledger_url) as superuser:
+        superuser.execute(OF_OTHERS)
+    assert findings(engine) == []
+    found = condition(engine)
+    assert (found.rights_lacking, found.rights_beyond) == ((), ())
+    assert [one.table for one in found.tables] == [one.table for one in before.tables]
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
