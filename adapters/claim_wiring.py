@@ -35,6 +35,7 @@ def claiming(
         database=lambda: database_identity(opened.engine),
         log=of_log,
         replicas=lambda: {one.owner for one in opened.replicas.current()},
+        runs=opened.replicas.alive,
     )
     return Claiming(
         cluster,

@@ -49,6 +49,8 @@ class Ledgers:
     """Its first link, and how long it is."""
     replicas: Callable[[], Collection[str]]
     """Owners of all runs that serve the cluster on it now."""
+    runs: Callable[[], Collection[str]]
+    """Owners of all runs that work on it now, under whatever name of a cluster."""
 
 
 @dataclass(slots=True)
@@ -173,8 +175,9 @@ class Claiming:
         self._cluster.apply(LEASES, manifest, field_manager="jobledger", force=True)
         found = self._cluster.list(LEASES, self.namespace, SELECTOR).items
         # After the claims: a replica is on the list before it claims.
-        replicas = self._ledgers.replicas()
-        alive = [one for one in self._alive(mine, found, replicas) if overlap(mine, one)]
+        runs, replicas = {*self._ledgers.runs()}, self._ledgers.replicas()
+        elsewhere = runs.difference(replicas)
+        alive = [one for one in self._alive(mine, found, replicas, elsewhere) if overlap(mine, one)]
         others = [one for one in alive if not is_replica(mine, one, replicas)]
         before = mine.standing
         standing = stand(mine, others)
@@ -188,7 +191,11 @@ class Claiming:
         return standing is not before
 
     def _alive(
-        self, mine: Claim, found: Collection[Manifest], replicas: Collection[str]
+        self,
+        mine: Claim,
+        found: Collection[Manifest],
+        replicas: Collection[str],
+        elsewhere: Collection[str],
     ) -> list[Claim]:
         """Return the claims of others that are alive, and remove those long silent."""
         now = self._clock.monotonic()
@@ -206,7 +213,8 @@ class Claiming:
             silent = now - last.at
             last.is_of_replica |= is_replica(mine, claim, replicas)
             is_left = last.is_of_replica and claim.owner not in replicas
-            is_shown = claim.database != mine.database or (last.is_renewed and not is_left)
+            is_other = claim.database != mine.database or claim.owner in elsewhere
+            is_shown = is_other or (last.is_renewed and not is_left)
             if is_shown and silent < duration_of(manifest):
                 alive.append(claim)
             elif silent > FORGOTTEN_SECONDS:

@@ -36,6 +36,8 @@ class World:
 
     def __init__(self) -> None:
         self.clock = SimulatedClock(NOON)
+        self.of_other_clusters = set[str]()
+        """Runs that work on the ledgers under another name of the cluster."""
         self.cluster = MemoryCluster(self.clock.now)
         metadata: Manifest = {"name": "jobledger"}
         about: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
@@ -63,7 +65,12 @@ class World:
             namespaces=namespaces,
             kinds=("RayJob", "TrainJob"),
         )
-        ledgers = Ledgers(database=lambda: databases[-1], log=of_log, replicas=lambda: replicas)
+        ledgers = Ledgers(
+            database=lambda: databases[-1],
+            log=of_log,
+            replicas=lambda: replicas,
+            runs=lambda: {*replicas, *self.of_other_clusters},
+        )
         claiming = Claiming(
             self.cluster, ledgers, self.clock, claim, seconds=SECONDS, namespace="jobledger"
         )
@@ -245,6 +252,17 @@ def test_a_copy_of_the_files_is_noticed_and_the_younger_stops(world: World) -> N
     two = world.run("b/1", "first")
     world.pass_by(20, one, two)
     assert (one.claiming.allows(), two.claiming.allows()) == (True, False)
+
+
+def test_who_begins_under_another_name_of_the_cluster_does_not_act(world: World) -> None:
+    """Not for a moment: that its ledger is the same says nothing of what it knows of the jobs."""
+    one = world.run("a/1", "same")
+    one.claiming.look()
+    world.of_other_clusters.add("a/1")
+    two = world.run("b/1", "same")
+    two.claiming.look()
+    assert not two.claiming.allows()
+    assert "the same database under another name" in two.claiming.waits_for()[0]
 
 
 def test_ledgers_for_other_namespaces_are_no_rivals(world: World) -> None:
