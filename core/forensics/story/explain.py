@@ -12,8 +12,10 @@ from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.failures.signs import Sign, signs
 from jobledger.core.forensics.story.account import Account, Sentence, without_vain_advice
 from jobledger.core.forensics.story.going_on import (
+    left_undone,
     pods_failed,
     pods_waiting,
+    refusals_got_over,
     standing_now,
     stood_when_deleted,
     waited_for,
@@ -99,7 +101,9 @@ class _Account:
     def shown(self) -> Account:
         """Return the whole account, each sentence in one visible line."""
         told = self._told()
-        lines = tuple(replace(one, text=one_line(one.text)) for one in told.sentences)
+        first, *others = told.sentences
+        left = left_undone(self._events) if told.outcome in ("complete", "failed") else ()
+        lines = tuple(replace(one, text=one_line(one.text)) for one in (first, *left, *others))
         logs = self._logs() if told.failure_class or told.outcome == "deleted" else ()
         return without_vain_advice(replace(told, sentences=lines, logs=logs))
 
@@ -187,10 +191,7 @@ class _Account:
             failure_class=diagnosis.rule.name,
             failure_group=diagnosis.rule.group.value,
             advice=diagnosis.rule.advice,
-            sentences=(
-                Sentence(text=text, versions=(rejected.version,)),
-                *self._attempts(),
-            ),
+            sentences=(Sentence(text=text, versions=(rejected.version,)), *self._attempts()),
         )
 
     def _deleted(self, gone: ReadEvent) -> Account:
@@ -213,6 +214,7 @@ class _Account:
     def _going_on(self) -> Account:
         waits, seen = waited_for_and_seen(self._events, self._begun)
         kept, got_over = pods_waiting(self._events, self._last_attempt)
+        got_over |= refusals_got_over(self._events)
         stuck = [
             sign
             for sign in self._signs
@@ -390,8 +392,7 @@ def _without_end(text: str) -> str:
 
 
 def _at(read: ReadEvent) -> str:
-    at: Instant = read.occurred_at
-    return rfc3339(at)
+    return rfc3339(read.occurred_at)
 
 
 def _cut(text: str) -> str:

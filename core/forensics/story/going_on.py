@@ -12,6 +12,8 @@ from jobledger.core.jobs.evidence.pod_failures import attempt_of
 from jobledger.core.jobs.evidence.pods import is_stuck, trouble
 from jobledger.core.jobs.evidence.scene import waiting_beside
 from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.reported_errors import is_new_trouble
 from jobledger.core.kinds import NOTHING, ROLES, evolve, part_of, shows_ready_pods
 from jobledger.core.values.instants import rfc3339
 
@@ -121,6 +123,33 @@ def pods_waiting(events: Sequence[ReadEvent], attempt: int) -> tuple[int, set[in
         elif shows_ready_pods(event, beside):
             kept = 0
     return kept, looks - {kept}
+
+
+def refusals_got_over(events: Sequence[ReadEvent]) -> set[int]:
+    """Return what told of refusals of effects that were done since, or are refused otherwise now."""
+    over, standing = set[int](), dict[EffectKind, tuple[str, set[int]]]()
+    last: EffectKind | None = None
+    for read in events:
+        event = read.event
+        if isinstance(event, shared.EffectSucceeded):
+            over |= standing.pop(event.kind, ("", set[int]()))[1]
+        elif isinstance(event, shared.EffectFailed | shared.EffectFaltered):
+            last = event.kind
+            said, versions = standing.get(last, (event.trouble, set[int]()))
+            if is_new_trouble(event.trouble, said, 1):
+                over, versions = over | versions, set[int]()
+            standing[last] = event.trouble, versions | {read.version}
+        elif isinstance(event, (*ROLES.built, *ROLES.build_failed)) and last in standing:
+            standing[last][1].add(read.version)
+    return over
+
+
+def left_undone(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
+    """Yield what is still tried of a job that has ended, and was refused or not answered."""
+    for told in _waits_for(events, {}):
+        match events[told.versions[-1] - 1].event:
+            case shared.EffectFaltered() | shared.DecisionScheduled(kind=DecisionKind.EFFECT_RETRY):
+                yield told
 
 
 def waited_for(read: ReadEvent, quote: Quote | None, verb: str) -> Sentence | None:

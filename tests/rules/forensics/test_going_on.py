@@ -1,16 +1,27 @@
 """The account of a job that has not ended: its phase, what it waits for, what was seen last."""
 
+from collections.abc import Callable
+
 import pytest
 
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.going_on import THEN
 from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.values.documents import Manifest
 from tests.support import batchjobs
 from tests.support import rayjob_stories as stories
 from tests.support.batch_lives import recorded_job
-from tests.support.rayjob_builders import cluster, cluster_gone, poll
+from tests.support.rayjob_builders import (
+    cluster,
+    cluster_gone,
+    done,
+    due,
+    faltered,
+    poll,
+    refused,
+)
 from tests.support.recorded import dossier_of, stored
 from tests.support.rows import Step
 
@@ -122,3 +133,44 @@ def test_what_goes_before_the_next_attempt_begins_is_told(what: str) -> None:
 def test_what_has_gone_is_waited_for_no_more() -> None:
     gone = (*STANDING_BY, cluster("ready", 60, deleting=True), cluster_gone(61))
     assert not [text for text in told(*gone) if text.startswith("It waits until")]
+
+
+QUOTA = 'rayclusters "train" is forbidden: exceeded quota: gpus'
+DENIED = 'admission webhook "policy" denied the request: no'
+REFUSED = (*stories.seen(), refused(EffectKind.CREATE_CLUSTER, 1, QUOTA))
+LIFTED = (
+    *REFUSED,
+    due(DecisionKind.EFFECT_RETRY),
+    done(EffectKind.CREATE_CLUSTER, 12, uid="cluster-1"),
+)
+OTHERWISE = (
+    *REFUSED,
+    due(DecisionKind.EFFECT_RETRY),
+    faltered(EffectKind.CREATE_CLUSTER, 12, DENIED),
+)
+
+
+@pytest.mark.parametrize(
+    ("story", "told_as"),
+    [
+        (REFUSED, "quota"),
+        (
+            (*LIFTED, cluster("ready", 14), refused(EffectKind.CREATE_SUBMITTER, 15, DENIED)),
+            "admission",
+        ),
+        (OTHERWISE, "admission"),
+    ],
+)
+def test_the_advice_is_about_what_refuses_now(story: tuple[Step, ...], told_as: str) -> None:
+    assert explain(dossier_of(story)).failure_class == told_as
+
+
+@pytest.mark.parametrize("reply", [refused, faltered])
+def test_what_is_left_undone_of_a_job_that_has_ended_is_told(reply: Callable[..., Step]) -> None:
+    """Its RayCluster keeps its nodes meanwhile."""
+    ended = (*stories.succeeded(shutdown_after_job_finishes=True), due(DecisionKind.TTL_SHUTDOWN))
+    account = explain(dossier_of((*ended, reply(EffectKind.DELETE_CLUSTER, 50, DENIED))))
+    assert account.outcome == "complete"
+    assert account.sentences[1].text.startswith("It waits")
+    assert DENIED in account.sentences[1].text
+    assert len(explain(dossier_of(ended)).sentences) == 1
