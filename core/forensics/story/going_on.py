@@ -126,7 +126,7 @@ def pods_waiting(events: Sequence[ReadEvent], attempt: int) -> tuple[int, set[in
 
 
 def refusals_got_over(events: Sequence[ReadEvent]) -> set[int]:
-    """Return what told of refusals of effects that were done since, or are refused otherwise now."""
+    """Return what told of refusals of effects that were done since, or fail otherwise now."""
     over, standing = set[int](), dict[EffectKind, tuple[str, set[int]]]()
     last: EffectKind | None = None
     for read in events:
