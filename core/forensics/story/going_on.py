@@ -147,9 +147,12 @@ def refusals_got_over(events: Sequence[ReadEvent]) -> set[int]:
 def left_undone(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
     """Yield what is still tried of a job that has ended, and was refused or not answered."""
     for told in _waits_for(events, {}):
-        match events[told.versions[-1] - 1].event:
-            case shared.EffectFaltered() | shared.DecisionScheduled(kind=DecisionKind.EFFECT_RETRY):
-                yield told
+        event = events[told.versions[-1] - 1].event
+        retries = (
+            isinstance(event, shared.DecisionScheduled) and event.kind is DecisionKind.EFFECT_RETRY
+        )
+        if retries or isinstance(event, shared.EffectFaltered):
+            yield told
 
 
 def waited_for(read: ReadEvent, quote: Quote | None, verb: str) -> Sentence | None:
