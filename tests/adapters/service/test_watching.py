@@ -129,6 +129,18 @@ def test_a_cluster_that_an_edit_selects_is_told_at_once() -> None:
     assert [type(item) for item in bench.said()] == [ManifestSeen, ClusterSeen]
 
 
+def test_a_job_that_comes_back_from_another_controller_is_told_of_its_children() -> None:
+    """What they did meanwhile was no concern of this controller."""
+    bench = Bench()
+    job = bench.job(managedBy="kueue.x-k8s.io/multikueue")
+    bench.clusters.seen(a_child(job.identity.uid, state="ready"), NOON)
+    bench.said()
+    for managed_by in ("ray.io/kuberay-operator", ""):
+        spec = {"managedBy": managed_by}
+        bench.jobs.seen(bench.cluster.edit(RAYJOBS, "ml", "train", spec=spec), NOON)
+    assert [type(one) for one in bench.said()] == [ManifestSeen, ClusterSeen, ManifestSeen]
+
+
 def test_a_child_with_nonsense_in_its_annotations_harms_nobody() -> None:
     bench = Bench()
     owner = bench.job().identity.uid

@@ -7,6 +7,7 @@ from jobledger.adapters.kinds.rayjob.watching.listeners import (
     tell_children,
 )
 from jobledger.adapters.kinds.rayjob.watching.observations import see_manifest
+from jobledger.adapters.service.control.control_policy import names_another
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.watches.event_handlers import (
     EventHandlers,
@@ -61,7 +62,13 @@ def _gone(stream: StreamId, at: Instant) -> ManifestGone:
 def _tell_related(
     around: EventHandlers, known: CachedJob | None, job: CachedJob, at: Instant
 ) -> None:
-    if known is None or known.selected != job.selected or job.recorded or known.recorded:
+    if (
+        known is None
+        or known.selected != job.selected
+        or job.recorded
+        or known.recorded
+        or names_another(RAYJOBS.kind, known.manifest)
+    ):
         tell_children(around, job, at)  # which of them are meant follows from the status
 
 
