@@ -166,7 +166,7 @@ def begin_head(world: World, cluster: str, *, sidecar: bool = False) -> None:
 def _share_token(world: World, document: Document, metadata: Document) -> None:
     """Make the Secret with the token of a RayCluster that asks for one; its head asks for it."""
     options, cluster = document["spec"].get("authOptions") or {}, document["metadata"]["name"]
-    if options.get("mode") != "token":
+    if options.get("mode") != "token" or options.get("enableK8sTokenAuth"):
         return
     token = world.heads.tokens[cluster] = f"of-{options.get('secretName') or cluster}"
     secret = {"metadata": {"name": token.removeprefix("of-")}, "stringData": {"auth_token": token}}

@@ -16,14 +16,24 @@ from tests.support.api import JOBS, RAYJOBS
 from tests.upstream import rayjob_data
 from tests.upstream.rayjob_cases import SMALL, case_of
 from tests.upstream.rayjob_changes import CHANGES
+from tests.upstream.rayjob_fields import TOKENS
 from tests.upstream.rayjobs import between, ours, theirs
 
 CALM_SECONDS = 5.0
 """Longer than upstream takes to look again."""
 HEARD = 40.0
 """Limit until a controller goes on; upstream's pauses grow where something went wrong."""
+KAI = "kai-scheduler"
+"""Upstream places no RayJob of K8sJobMode by it."""
 UNSHARED = ("backoffLimit", "deletionStrategy")
 """Fields that no job on a shared RayCluster may have."""
+OTHERS = (HTTP, SIDECAR, INTERACTIVE)
+SHARED: tuple[dict[str, Any], ...] = (
+    {},
+    {"authOptions": TOKENS},
+    {"authOptions": {**TOKENS, "secretName": "own"}},
+)
+"""What RayClusters that are shared may ask for."""
 SILENT_HEARD = 170.0
 """The same where no head answers: a dozen passes of upstream's have failed by then."""
 
@@ -360,7 +370,7 @@ def _after_the_end(dice: random.Random) -> dict[str, Any]:
 def drawn(seed: int, scheduler: str = "") -> Life:
     """Return the life that a seed draws, with what a batch scheduler, if any, goes by."""
     dice = random.Random(seed)
-    mode = dice.choice((K8S, K8S, HTTP, SIDECAR, INTERACTIVE))
+    mode = dice.choice((*((HTTP, HTTP) if scheduler == KAI else (K8S, K8S)), *OTHERS))
     spec: dict[str, Any] = {}
     if mode != INTERACTIVE and dice.random() < 0.6:
         spec["backoffLimit"] = dice.choice((1, 2))
@@ -379,8 +389,11 @@ def drawn(seed: int, scheduler: str = "") -> Life:
     if dice.random() < 0.3:
         changes += (dice.choice([name for name in known if name.startswith(RARE)]),)
     changes += ("labelled",) if scheduler and dice.random() < 0.8 else ()
-    if mode != SIDECAR and not scheduler and dice.random() < 0.15:
+    shared: dict[str, Any] = {}
+    if mode != SIDECAR and scheduler in ("", KAI) and dice.random() < 0.15:
         spec |= {"clusterSelector": {"ray.io/cluster": f"d{seed}-shared"}, "rayClusterSpec": None}
         spec = {key: item for key, item in spec.items() if key not in UNSHARED}
-        changes = ()
-    return Life(f"d{seed}", mode, (calm, *(_step(name) for name in chosen)), spec, changes)
+        changes = ("labelled",) if scheduler else ()
+        shared = dice.choice(SHARED)
+    steps = (calm, *(_step(name) for name in chosen))
+    return Life(f"d{seed}", mode, steps, spec, changes, shared)

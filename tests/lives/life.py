@@ -19,6 +19,8 @@ class Life:
     spec: dict[str, Any] = field(default_factory=dict)
     changes: tuple[str, ...] = ()
     """What else is changed of its manifest, by the names of `tests.upstream.rayjob_changes`."""
+    shared: dict[str, Any] = field(default_factory=dict)
+    """What else its own shared RayCluster has, if it selects one."""
     differs: str = ""
     """The line of docs/differences.md by which it goes another way with us."""
 

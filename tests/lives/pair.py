@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from bench.controllers import WORKERS, kuberay_program
 from bench.throwaway import Server, open_directory
@@ -54,7 +56,7 @@ def play(life: Life, world: World) -> Told:
     selected = str((life.spec.get("clusterSelector") or {}).get("ray.io/cluster", ""))
     actor = Actor(world, life.name, life.mode, selected)
     if selected.startswith(life.name):
-        _share(world, selected)
+        _share(world, selected, life.shared)
     reply = world.api.create(RAYJOBS, document_of(life))
     if reply.code != 201:  # Created
         return Told(end={"done": []}, stopped_at=f"refused: {reply.message}")
@@ -139,9 +141,9 @@ def _jobledger(
             yield
 
 
-def _share(world: World, name: str) -> None:
+def _share(world: World, name: str, more: Mapping[str, Any] = MappingProxyType({})) -> None:
     """Make a RayCluster that lives select."""
-    spec = spec_of(Life(name, "HTTPMode", ()))["rayClusterSpec"]
+    spec = spec_of(Life(name, "HTTPMode", ()))["rayClusterSpec"] | more
     document = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": name}}
     reply = world.api.create(RAYCLUSTERS, {**document, "spec": spec})
     assert reply.code == 201, reply.message  # Created

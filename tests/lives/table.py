@@ -17,6 +17,7 @@ from tests.lives.acting import (
     submitter,
 )
 from tests.lives.life import HTTP, INTERACTIVE, K8S, SIDECAR, Life
+from tests.upstream.rayjob_fields import TOKENS
 
 LATE = 110.0
 """Limit of what takes half a minute by itself."""
@@ -196,6 +197,9 @@ def _submitters(m: str, mode: str) -> list[Life]:
 def _edits() -> list[Life]:
     """Return edits in mid-life; modes do not matter for them."""
     elsewhere = edit(managedBy="kueue.x-k8s.io/multikueue")
+    started = (elsewhere, pause(5), make_ready, pause(5), edit(managedBy=None))
+    ended = (elsewhere, pause(5), ray("SUCCEEDED"), submitter("Complete"), pause(5))
+    ended = (*ended, edit(managedBy=None))
     away = (*RUNS, elsewhere, pause(5), ray("SUCCEEDED"), pause(6), edit(managedBy=None))
     rules = _rules(("DeleteCluster", {"jobStatus": "SUCCEEDED"}))
     bad = {"ttlSecondsAfterFinished": 5}
@@ -207,6 +211,8 @@ def _edits() -> list[Life]:
         Life("edit-shutdown-late", HTTP, (*DONE, edit(**DOWN), pause(6))),
         Life("edit-strategy-late", HTTP, (*DONE, edit(**rules), pause(6))),
         Life("edit-elsewhere", HTTP, (*away, see("Complete"))),
+        Life("edit-elsewhere-initializing", HTTP, (begin_cluster, *started, see("Running"))),
+        Life("edit-elsewhere-submitter", K8S, (*RUNS, *ended, see("Complete"))),
         Life("elsewhere", HTTP, (pause(5),), {"managedBy": "kueue.x-k8s.io/multikueue"}),
         Life("kuberays", HTTP, DONE, {"managedBy": "ray.io/kuberay-operator"}),
         Life("bad-ttl", HTTP, (see("ValidationFailed"),), bad),
@@ -259,6 +265,13 @@ def _others() -> list[Life]:
         Life("k8s-shared-failure", K8S, (*RUNS, *_fails()), SHARED),
         Life("k8s-shared-deleted", K8S, (*RUNS, delete("rayjob"), a.gone), SHARED),
         Life("k8s-shared-backoff", K8S, invalid, {**SHARED, **ONCE_MORE}),
+        Life(
+            "k8s-shared-by-kubernetes",
+            K8S,
+            (ready, submitted, see("Running"), pause(8)),
+            {**SHARED, "clusterSelector": {"ray.io/cluster": "k8s-shared-by-kubernetes-own"}},
+            shared={"authOptions": {**TOKENS, "enableK8sTokenAuth": True}},
+        ),
         Life("http-shared", HTTP, DONE, {**SHARED, **DOWN}),
         Life("http-shared-suspend", HTTP, (*RUNS, shut, *invalid), SHARED),
         Life("http-shared-missing", HTTP, (pause(8),), missing),
