@@ -14,6 +14,7 @@ from tests.lives.heads import Heads
 from tests.lives.life import Life
 from tests.lives.table import LIVES
 from tests.lives.told import Told
+from tests.operators.train_lives.comparing import differences as of_trainjobs
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "differences.md"
 NAME = re.compile(r"[a-z]([a-z0-9-]{0,45}[a-z0-9])?")
@@ -190,6 +191,29 @@ def test_what_is_drawn_follows_from_the_seed() -> None:
     assert {life.name for life in chosen(asked_for(["-k", "no-entrypoint"]))} == {
         *("k8sjob-no-entrypoint", "http-no-entrypoint", "sidecar-no-entrypoint")
     }
+
+
+FAILED = "Warning Reconciling TrainJobResourcesCreationFailed: TrainJob resources"
+PATCHED = "JobSet ml/fit: PATCH jobsets ml/fit: 422 Invalid: "
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "is_found"),
+    [
+        (f"{FAILED} failed: webhook said no", f"{FAILED} failed: {PATCHED}webhook said no", False),
+        (f"{FAILED} failed: webhook said no", f"{FAILED} failed: {PATCHED}webhook said so", True),
+        (f"{FAILED} failed: no", f"{FAILED.replace('Warning', 'Normal')} failed: no", True),
+        ("", "Warning Fail TrainJobFailed: JobsFailed", False),
+        ("", f"{FAILED} failed: no", True),
+        ("Normal Reconciling Created: fit", "", True),
+    ],
+)
+def test_kubernetes_events_of_trainjobs_are_compared(
+    theirs: str, ours: str, *, is_found: bool
+) -> None:
+    """Type, action, reason and words, but for what is listed."""
+    sides = [{"0 made": {"events": {one: True} if one else {}}} for one in (theirs, ours)]
+    assert bool(list(of_trainjobs(*sides))) is is_found
 
 
 def test_a_head_knows_what_it_was_told_and_what_was_handed_in() -> None:

@@ -15,6 +15,24 @@ GOING = "what is being deleted is left alone, and that is told"
 SUMMED_UP = "changes that follow each other at once may be one"
 
 
+OURS_ALONE = (
+    *("AttemptStarted", "JobSetDeletionFailed", "JobSetLost", "PluginConditionRefused"),
+    *("RuntimePatchesWithheld", "TrainJobFailed"),
+)
+"""Reasons of Kubernetes Events that only we tell."""
+
+WORDS = (
+    (r": \w+ \S+: PATCH \w+ \S+: \d+ \w+: ", ": "),  # which object, which request
+    (r"(\w+ specified in TrainJob is not found|not found \w+ specified in TrainJob): .*", "no"),
+    (r"(unable to get|getting) runtime snapshot: ", ""),
+    (r"(invalid runtime snapshot): .*", r"\1"),
+)
+"""What a Kubernetes Event says in other words: a pattern, and what is compared in its place."""
+
+COMPARED_CHARACTERS = 800
+"""So much of a Kubernetes Event: where it is cut off depends on what comes first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """A difference that is no finding."""
@@ -64,6 +82,18 @@ KNOWN = (
     Known("drawn-.*", ".*/events", "its cache had no runtime yet", has_gone=True),
     Known("unsupported-runtime", ".*/(conditions|events)|/watched", "trainer#4087"),
 )
+
+
+def in_words_of_both(told: object) -> dict[str, bool]:
+    """Return Kubernetes Events that both may tell, in words that are neither's."""
+    found: dict[str, bool] = {}
+    for text in told if isinstance(told, dict) else ():
+        if text.split(":")[0].endswith(OURS_ALONE):
+            continue
+        for pattern, instead in WORDS:
+            text = re.sub(pattern, instead, text, flags=re.DOTALL)  # noqa: PLW2901 step by step
+        found[text[:COMPARED_CHARACTERS]] = True
+    return found
 
 
 def why_known(life: str, path: str, ours: object) -> str:

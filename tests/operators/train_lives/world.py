@@ -142,8 +142,5 @@ class World:
         found["replies"], self._replies = self._replies, []
         found["pods"] = len(nodes.pods(self.api))
         events = self.api.list("v1/events").body["items"]
-        found["events"] = sorted(
-            {one["reason"] for one in events if one["involvedObject"]["kind"] == "TrainJob"}
-        )
-        found["notes"] = sorted({one["message"] for one in events if one["type"] == "Warning"})
+        found["events"] = [one for one in events if one["involvedObject"]["kind"] == "TrainJob"]
         return found

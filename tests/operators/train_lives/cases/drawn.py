@@ -1,5 +1,6 @@
 """Lives whose steps are drawn by a seed, and what their runtimes and jobs ask for."""
 
+import copy
 import random
 from collections.abc import Callable, Mapping, Sequence
 
@@ -45,8 +46,12 @@ STEPS: dict[str, Callable[[World], object]] = {
 OFTEN = ("run", "run", "suspend", "resume")
 
 OF_UPSTREAM = ("data-cache", "deepspeed", "jax", "mlx", "torch_", "torchtune", "xgboost")
-"""Runtimes of Trainer's own; torchtune's without their volume claims, which have a life in the
-table."""
+"""Runtimes of Trainer's own."""
+SUSPENDING = ("suspend", "suspend-and-patch")
+INITIALIZER = {
+    "dataset": {"storageUri": "hf://some/data", "secretRef": {"name": "token"}},
+    "model": {"storageUri": "hf://some/model", "env": [{"name": "A", "value": "b"}]},
+}
 MANAGERS = ("trainer.kubeflow.org/trainjob-controller", "kueue.x-k8s.io/multikueue")
 
 NOT_IN_RUNTIMES = ("ttl", "ports-without-name", "suspended-template", "replicas-", "no-policy")
@@ -68,7 +73,8 @@ def drawn(seed: int) -> Life:
 
     Where webhooks are asked the runtime stays, as Trainer's refuse all changes without it; where it
     may go the snapshot stays, as nothing can be built without both. A life ends once its job has
-    failed, which Trainer 2.3 takes back: all three stand in docs/differences.md.
+    failed, which Trainer 2.3 takes back; a job whose JobSet has volume claims is not suspended,
+    which Trainer cannot: all four stand in docs/differences.md.
     """
     steps = [*STEPS, *OFTEN]
     steps.remove("delete-runtime" if is_hooked(seed) else "delete-snapshot")
@@ -77,8 +83,12 @@ def drawn(seed: int) -> Life:
         dice = random.Random(seed)
         runtime = _runtime(dice)
         w.runtime(runtime)
-        document = job(suspend=dice.random() < 0.3)
+        has_claims = "volumeClaimPolicies" in runtime["spec"]["template"]["spec"]
+        possible = [one for one in steps if not (has_claims and one in SUSPENDING)]
+        document = job(suspend=dice.random() < 0.3 and not has_claims)
         document["spec"]["runtimeRef"]["name"] = runtime["metadata"]["name"]
+        if runtime["metadata"]["name"].startswith("torchtune") and dice.random() < 0.5:
+            document["spec"]["initializer"] = copy.deepcopy(INITIALIZER)
         if dice.random() < 0.15:
             document["spec"]["managedBy"] = dice.choice(MANAGERS)
         if is_hooked(seed):  # what Trainer's refuse is built as it is without them
@@ -88,7 +98,7 @@ def drawn(seed: int) -> Life:
         if w.api.get(TRAINJOBS, "fit").code != 200:  # it was refused
             return
         for number in range(LENGTH):
-            name = dice.choice(steps)
+            name = dice.choice(possible)
             STEPS[name](w)
             w.settle(f"{number} {name}")
             if w.has_failed():
@@ -116,15 +126,18 @@ def _runtime(dice: random.Random) -> Document:
         return runtime
     runtime = upstreams(dice.choice(OF_UPSTREAM))
     runtime["kind"] = "TrainingRuntime"
-    if runtime["spec"]["template"]["spec"].pop("volumeClaimPolicies", None) is None:
+    spec = runtime["spec"]["template"]["spec"]
+    if "volumeClaimPolicies" not in spec:
         runtime["metadata"]["name"] = "torch"  # torchtune's say which model is trained
+    elif dice.random() < 0.3:
+        del spec["volumeClaimPolicies"]
     for group in groups_of(runtime):
         group["template"]["spec"]["backoffLimit"] = 0
         group["template"]["spec"]["template"]["spec"]["restartPolicy"] = "Never"
-        group["template"]["spec"]["template"]["spec"]["volumes"] = [
-            {"name": "initializer", "emptyDir": {}}
-        ]
-    runtime["spec"]["template"]["spec"] |= policy
+        if "volumeClaimPolicies" not in spec:
+            volumes = [{"name": "initializer", "emptyDir": {}}]
+            group["template"]["spec"]["template"]["spec"]["volumes"] = volumes
+    spec |= policy
     _change(dice, runtime, RUNTIME_CHANGES, NOT_IN_RUNTIMES)
     return runtime
 
