@@ -159,7 +159,7 @@ def _edit(but: tuple[str, ...] = (), **spec: object) -> Callable[[Actor], bool]:
     def act(actor: Actor) -> bool:
         here = phase(actor)
         asks = any(spec.get(name) for name in ("suspend", *UNSHARED))
-        if here in (*but, "ValidationFailed"):
+        if here in (*but, "ValidationFailed") or (actor.selected and "rayClusterSpec" in spec):
             return False
         if here in ("Complete", "Failed") and actor.selected and asks:
             return False  # it would be invalid, and the end is final here

@@ -198,8 +198,7 @@ def _edits() -> list[Life]:
     """Return edits in mid-life; modes do not matter for them."""
     elsewhere = edit(managedBy="kueue.x-k8s.io/multikueue")
     started = (elsewhere, pause(5), make_ready, pause(5), edit(managedBy=None))
-    ended = (elsewhere, pause(5), ray("SUCCEEDED"), submitter("Complete"), pause(5))
-    ended = (*ended, edit(managedBy=None))
+    ended = (elsewhere, pause(5), ray("SUCCEEDED"), submitter("Complete"), pause(5), started[-1])
     away = (*RUNS, elsewhere, pause(5), ray("SUCCEEDED"), pause(6), edit(managedBy=None))
     rules = _rules(("DeleteCluster", {"jobStatus": "SUCCEEDED"}))
     bad = {"ttlSecondsAfterFinished": 5}

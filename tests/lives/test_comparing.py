@@ -212,8 +212,8 @@ def test_kubernetes_events_of_trainjobs_are_compared(
     theirs: str, ours: str, *, is_found: bool
 ) -> None:
     """Type, action, reason and words, but for what is listed."""
-    sides = [{"0 made": {"events": {one: True} if one else {}}} for one in (theirs, ours)]
-    assert bool(list(of_trainjobs(*sides))) is is_found
+    one, other = ({"0 made": {"events": {text: True} if text else {}}} for text in (theirs, ours))
+    assert bool(list(of_trainjobs(one, other))) is is_found
 
 
 def test_a_head_knows_what_it_was_told_and_what_was_handed_in() -> None:

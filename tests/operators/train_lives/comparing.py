@@ -1,6 +1,7 @@
 """What a life left to be seen, without what has to differ, and where two differ."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,8 @@ Document = dict[str, Any]
 
 TOLD_CHARACTERS = 600
 NOT_COMPARED = ("/texts", "JobSet fit/metadata/generation")
+AT_ONCE = re.compile(r" \(first failed job: \S+\)")
+"""Of several Jobs that fail at once the JobSet controller names any."""
 OF_ITS_OWN = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "deletionTimestamp")
 
 
@@ -125,7 +128,8 @@ def _untimed(spec: Document) -> Document:
 
 def _jobset_status(jobset: Document) -> Document:
     status = jobset.get("status") or {}
-    return status | {"conditions": sorted(_plain(one) for one in status.get("conditions") or [])}
+    conditions = sorted(_plain(one) for one in status.get("conditions") or [])
+    return status | {"conditions": [AT_ONCE.sub("", one) for one in conditions]}
 
 
 def _configmap(one: Document, uids: Document) -> Document:
