@@ -8,14 +8,10 @@ from jobledger.core.batchjob.observations import NO_PODS, JobEnd, PodCounts, See
 from jobledger.core.batchjob.phases import FINAL, Phase
 from jobledger.core.batchjob.spec import BatchJobSpec
 from jobledger.core.jobs.control.dormancy import is_leaving
+from jobledger.core.jobs.evolve.shared_state import SharedState
 from jobledger.core.jobs.gone import with_gone
-from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import (
     EffectKind,
-    OpenEffect,
-    RefusedEffect,
-    RepeatedEffect,
 )
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.values.instants import Instant
@@ -99,10 +95,9 @@ class BatchRecorded(Struct, frozen=True, kw_only=True):
     """It is held: the log was found to know less than the cluster, and nobody else drives it."""
 
 
-class BatchJobState(Struct, frozen=True, gc=False):
+class BatchJobState(SharedState, frozen=True, gc=False):
     """One Job. Every event replaces a field or two of it."""
 
-    identity: JobIdentity | None = None
     manifest: KnownBatchJob | None = None
     phase: Phase = Phase.NEW
     """Kept beside the facts it follows from: `evolve` sets it after every event."""
@@ -135,18 +130,6 @@ class BatchJobState(Struct, frozen=True, gc=False):
     started_at: Instant | None = None
     """When the first attempt began."""
     ended_at: Instant | None = None
-    deleted_at: Instant | None = None
-    effects: tuple[OpenEffect, ...] = ()
-    refused: tuple[RefusedEffect, ...] = ()
-    repeated: tuple[RepeatedEffect, ...] = ()
-    """What was done a short while ago."""
-    decisions: tuple[PendingDecision, ...] = ()
-    published: str = ""
-    """resourceVersion of the object after the last status write."""
-    confirmed_at: Instant | None = None
-    gap_until: Instant | None = None
-    captured: tuple[str, ...] = ()
-    """Occasions on which evidence was captured, the last few."""
     recorded: BatchRecorded | None = None
     """The job is only recorded; None: it is controlled here."""
 

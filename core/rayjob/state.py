@@ -4,13 +4,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
+from jobledger.core.jobs.evolve.shared_state import SharedState
 from jobledger.core.jobs.gone import with_gone
-from jobledger.core.jobs.pending.decisions import PendingDecision
-from jobledger.core.jobs.pending.effects import OpenEffect, RefusedEffect, RepeatedEffect
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import NOTHING_ASKED, RetryOptions
-from jobledger.core.rayjob.observations.observations import JobIdentity, Problem, SeenStatus
+from jobledger.core.rayjob.observations.observations import Problem, SeenStatus
 from jobledger.core.rayjob.observations.pods import PodFact
 from jobledger.core.rayjob.observations.ray_job import Entrypoint
 from jobledger.core.rayjob.phases import FINAL, JobStatus, Phase
@@ -177,10 +176,9 @@ class Recorded(Struct, frozen=True, kw_only=True):
     """RayClusters of attempts that are over, which nobody has told to be gone yet."""
 
 
-class RayJobState(Struct, frozen=True, gc=False):
+class RayJobState(SharedState, frozen=True, gc=False):
     """One RayJob. Every event replaces a field or two of it."""
 
-    identity: JobIdentity | None = None
     manifest: KnownManifest | None = None
     phase: Phase = Phase.NEW
     paused: Phase | None = None
@@ -231,20 +229,6 @@ class RayJobState(Struct, frozen=True, gc=False):
     """It was told that the RayCluster stays because nothing covers it."""
     suspension_postponed: bool = False
     """It was told that a wish to be suspended takes effect later."""
-    deleted_at: Instant | None = None
-    effects: tuple[OpenEffect, ...] = ()
-    refused: tuple[RefusedEffect, ...] = ()
-    repeated: tuple[RepeatedEffect, ...] = ()
-    """What was done a short while ago in this attempt."""
-    decisions: tuple[PendingDecision, ...] = ()
-    published: str = ""
-    """resourceVersion of the object after the last status write."""
-    confirmed_at: Instant | None = None
-    """Instant of the last sum of observations without news."""
-    gap_until: Instant | None = None
-    """End of the last known gap in what was seen."""
-    captured: tuple[str, ...] = ()
-    """Occasions on which evidence was captured, the last few."""
     recorded: Recorded | None = None
     """The job is only recorded; None: it is controlled here."""
 

@@ -4,14 +4,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
+from jobledger.core.jobs.evolve.shared_state import SharedState
 from jobledger.core.jobs.gone import with_gone
-from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import (
     EffectKind,
-    OpenEffect,
-    RefusedEffect,
-    RepeatedEffect,
 )
 from jobledger.core.trainjob.conditions import Conditions, found, is_true
 from jobledger.core.trainjob.contributions.taking import Contributions
@@ -92,10 +88,9 @@ class TrainRecorded(Struct, frozen=True, kw_only=True):
     """It is held: the log was found to know less than the cluster, and nobody else drives it."""
 
 
-class TrainJobState(Struct, frozen=True, gc=False):
+class TrainJobState(SharedState, frozen=True, gc=False):
     """One TrainJob. Every event replaces a field or two of it."""
 
-    identity: JobIdentity | None = None
     manifest: KnownTrainJob | None = None
     phase: Phase = Phase.NEW
     """Kept beside the facts it follows from.
@@ -135,18 +130,6 @@ class TrainJobState(Struct, frozen=True, gc=False):
     """How often the JobSet was restarted or made again."""
     started_at: Instant | None = None
     ended_at: Instant | None = None
-    deleted_at: Instant | None = None
-    effects: tuple[OpenEffect, ...] = ()
-    refused: tuple[RefusedEffect, ...] = ()
-    repeated: tuple[RepeatedEffect, ...] = ()
-    """What was done a short while ago."""
-    decisions: tuple[PendingDecision, ...] = ()
-    published: str = ""
-    """resourceVersion of the object after the last status write."""
-    confirmed_at: Instant | None = None
-    gap_until: Instant | None = None
-    captured: tuple[str, ...] = ()
-    """Occasions on which evidence was captured, the last few."""
     recorded: TrainRecorded | None = None
     """The job is only recorded; None: it is controlled here."""
     progress: TrainerProgress | None = None

@@ -47,6 +47,7 @@ def works(python: str, wheel: Path) -> Iterator[str]:
     """
     with tempfile.TemporaryDirectory(prefix="jobledger-python-") as name:
         place = Path(name)
+        place.chmod(0o755)  # Postgres, which is nobody where this is root, has its data in it
         ran([python, "-m", "venv", "v"], place)
         pip = [f"{place}/v/bin/python", "-m", "pip", "install", "--quiet"]
         ran([*pip, "--disable-pip-version-check", f"{wheel}[embedded]"], place)

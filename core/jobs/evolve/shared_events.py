@@ -6,9 +6,8 @@ Total: no event once written is refused.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar, assert_never, cast
+from typing import Generic, TypeVar, assert_never
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from jobledger.core.jobs import events as shared
@@ -22,75 +21,47 @@ from jobledger.core.jobs.evolve.open_work import (
     without_decision,
     without_effect,
 )
+from jobledger.core.jobs.evolve.shared_state import SharedState
 from jobledger.core.jobs.observations import remember_occasion
-from jobledger.core.jobs.pending.decisions import DecisionKind, PendingDecision
-from jobledger.core.jobs.pending.effects import OpenEffect, RefusedEffect, RepeatedEffect
+from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.pacing import done_once_more
 
-
-class _Manifest(Protocol):
-    @property
-    def digest(self) -> str: ...
-
-
-class OpenState(Protocol):
-    """What the state of a job of every kind has. It is a Struct."""
-
-    @property
-    def manifest(self) -> _Manifest | None: ...  # noqa: D102 as in each kind's state
-    @property
-    def effects(self) -> tuple[OpenEffect, ...]: ...  # noqa: D102
-    @property
-    def refused(self) -> tuple[RefusedEffect, ...]: ...  # noqa: D102
-    @property
-    def repeated(self) -> tuple[RepeatedEffect, ...]: ...  # noqa: D102
-    @property
-    def decisions(self) -> tuple[PendingDecision, ...]: ...  # noqa: D102
-    @property
-    def captured(self) -> tuple[str, ...]: ...  # noqa: D102
-
-
-State = TypeVar("State", bound=OpenState)
-
-
-def _with(state: State, **fields: object) -> State:
-    """Return the state with other values of some fields."""
-    return cast("State", replace(cast("Struct", state), **fields))
+State = TypeVar("State", bound=SharedState)
 
 
 def effect_requested(state: State, event: shared.EffectRequested) -> State:
     """Return the state with the effect open."""
-    return _with(state, effects=(*state.effects, opened(event)))
+    return replace(state, effects=(*state.effects, opened(event)))
 
 
 def effect_faltered(state: State, event: shared.EffectFaltered) -> State:
     """Return the state with the trouble noted."""
-    return _with(state, effects=with_trouble(state.effects, event))
+    return replace(state, effects=with_trouble(state.effects, event))
 
 
 def effect_failed(state: State, event: shared.EffectFailed) -> State:
     """Return the state with the effect refused."""
     effects = without_effect(state.effects, event.effect_id)
-    return _with(state, effects=effects, refused=refused_once_more(state.refused, event))
+    return replace(state, effects=effects, refused=refused_once_more(state.refused, event))
 
 
 def effect_superseded(state: State, event: shared.EffectSuperseded) -> State:
     """Return the state without the effect; one that was not sent waits for its specification."""
     effect = effect_of(state.effects, event.effect_id)
-    state = _with(state, effects=without_effect(state.effects, event.effect_id))
+    state = replace(state, effects=without_effect(state.effects, event.effect_id))
     outdated = state.manifest is None or effect is None or effect.digest != state.manifest.digest
     if event.sent or outdated:
         return state
     key = (event.kind, event.name)
-    return _with(state, repeated=done_once_more(state.repeated, key, event.at, unsent=True))
+    return replace(state, repeated=done_once_more(state.repeated, key, event.at, unsent=True))
 
 
 def decision_fired(state: State, event: shared.DecisionFired) -> State:
     """Return the state without the decision, and with what it allows from now on."""
-    state = _with(state, decisions=without_decision(state.decisions, event.decision_id))
+    state = replace(state, decisions=without_decision(state.decisions, event.decision_id))
     if event.kind is not DecisionKind.EFFECT_RETRY:
         return state
-    return _with(
+    return replace(
         state,
         refused=tried_again(state.refused, event.subject),
         repeated=tried_again(state.repeated, event.subject),
@@ -125,21 +96,21 @@ class SharedEvolution(Generic[State]):
             case shared.EffectSuperseded():
                 return self.effect_superseded(state, event)
             case shared.DecisionScheduled():
-                return _with(state, decisions=(*state.decisions, pending(event)))
+                return replace(state, decisions=(*state.decisions, pending(event)))
             case shared.DecisionFired():
                 return self.decision_fired(state, event)
             case shared.DecisionCancelled():
                 decisions = without_decision(state.decisions, event.decision_id)
-                return _with(state, decisions=decisions)
+                return replace(state, decisions=decisions)
             case shared.ObservationGapFound():
-                return _with(state, gap_until=event.until)
+                return replace(state, gap_until=event.until)
             case shared.ObservationsConfirmed():
-                return _with(state, confirmed_at=event.at)
+                return replace(state, confirmed_at=event.at)
             case shared.EvidenceCaptured():
                 captured = remember_occasion(state.captured, event.occasion)
-                return _with(state, captured=captured)
+                return replace(state, captured=captured)
             case shared.StatusPublished():
-                return _with(state, published=event.resource_version)
+                return replace(state, published=event.resource_version)
             case shared.ControlReleased():
                 return self.control_released(state, event)
             case shared.ControlTaken() | shared.RecoveredFromCluster():
