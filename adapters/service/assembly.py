@@ -133,7 +133,7 @@ class Parts:
 def assemble(ports: ServicePorts, options: ServiceOptions, hooks: ServiceHooks) -> Parts:
     """Return the parts of a controller, connected with each other; nothing is started yet."""
     stores = _stores(ports)
-    event_recorder = EventRecorder(ports.cluster, options.metrics, options.actor)
+    event_recorder = EventRecorder(ports.cluster, options.metrics, options.actor, ports.clock)
     context = _effect_context(ports, options, hooks, stores)
     workers = Workers(ports.clock, options.workers, stores.slots.namespace)
     handover = hooks.handover(

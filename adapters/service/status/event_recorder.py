@@ -2,12 +2,11 @@
 
 They are a courtesy: not logged, sent once, dropped when the queue is full or the API server
 refuses. Namespaces take turns: those of a tenant with many jobs keep nobody else's waiting, and
-where there is no more room theirs are dropped.
+where there is no more room theirs are dropped. Where one takes long, as a webhook can make it, the
+namespace waits for its next turn.
 """
 
-import contextlib
 import hashlib
-import queue
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from jobledger.core.errors import ClusterError, ObjectExists
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent
 from jobledger.core.kinds import AnyKind, JobState
+from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import CORE_EVENTS, KUBERNETES_EVENTS, Cluster
 from jobledger.core.values.documents import Json
 from jobledger.core.values.instants import Instant, rfc3339
@@ -27,6 +27,12 @@ from jobledger.core.values.instants import Instant, rfc3339
 log = get_logger(__name__)
 
 QUEUE_MAX = 10_000
+
+SLOW_SECONDS = 5.0
+"""One that took longer makes its namespace wait for its next turn; an API server that is only busy
+is quicker."""
+REST_FACTOR = 10.0
+"""So many times as long as that one took it waits: others wait for a call of its seldom."""
 
 NAME_MAX = 253
 """Characters of an object's name; a job's may be as long by itself."""
@@ -40,57 +46,24 @@ class _Message:
     told: KubernetesEvent
 
 
-class _InTurns(queue.Queue["_Message | None"]):
-    """A queue in which namespaces take turns; the mark of the end, None, comes last."""
-
-    def _init(self, maxsize: int) -> None:
-        del maxsize
-        self._messages: Rotation[_Message] = Rotation()
-        self._marks = 0
-
-    def _qsize(self) -> int:
-        return len(self._messages) + self._marks
-
-    def _put(self, item: _Message | None) -> None:
-        if item is None:
-            self._marks += 1
-        else:
-            self._messages.append(item.identity.namespace, item)
-
-    def offer(self, message: _Message) -> bool:
-        """Take a message in; return whether one was dropped for it, of whoever has the most."""
-        with self.mutex:
-            self._put(message)
-            is_full = self._qsize() > self.maxsize
-            if is_full:
-                self._messages.drop_of_longest()
-            else:
-                self.unfinished_tasks += 1
-            self.not_empty.notify()
-        return is_full
-
-    def _get(self) -> _Message | None:
-        if (found := self._messages.pop()) is not None:
-            return found[1]
-        self._marks -= 1
-        return None
-
-
 class EventRecorder:
     """One thread that sends."""
 
-    def __init__(self, cluster: Cluster, metrics: Metrics, instance: str) -> None:
+    def __init__(self, cluster: Cluster, metrics: Metrics, instance: str, clock: Clock) -> None:
         self._cluster = cluster
         self._metrics = metrics
         self._instance = instance
-        self._queue = _InTurns(QUEUE_MAX)
-        self._lock = threading.Lock()
+        self._clock = clock
+        self._ready = threading.Condition()
+        self._waiting: Rotation[_Message] = Rotation()
+        self._resting: dict[str, float] = {}
+        """Namespace -> the monotonic instant until which it waits for its next turn."""
         self._stopping = False
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Begin to send, once."""
-        with self._lock:
+        with self._ready:
             if self._thread is None and not self._stopping:
                 self._thread = threading.Thread(target=self._run, name="herald", daemon=True)
                 self._thread.start()
@@ -106,46 +79,67 @@ class EventRecorder:
         del before
         for event in events:
             for told in kind.kubernetes_events(identity, event):
-                if self._queue.offer(_Message(kind, identity, event.at, told)):
-                    self._metrics.kubernetes_events.labels("dropped").inc()
+                self._take_in(_Message(kind, identity, event.at, told))
+
+    def _take_in(self, message: _Message) -> None:
+        """Take one in; where there is no more room, drop one of whoever has the most."""
+        with self._ready:
+            self._waiting.append(message.identity.namespace, message)
+            if len(self._waiting) > QUEUE_MAX:
+                self._waiting.drop_of_longest()
+                self._metrics.kubernetes_events.labels("dropped").inc()
+            self._ready.notify()
 
     def stop(self, timeout_seconds: float = 5.0) -> None:
         """Send what is queued, for a while, and end."""
-        with self._lock:
+        with self._ready:
             self._stopping = True
             thread = self._thread
-        if thread is None:
-            return
-        self._end_of_queue()
-        thread.join(timeout_seconds)
-
-    def _end_of_queue(self) -> None:
-        """Put the mark of the end behind what is queued; a full queue loses its oldest."""
-        while True:
-            try:
-                self._queue.put_nowait(None)
-            except queue.Full:
-                with contextlib.suppress(queue.Empty):
-                    self._queue.get_nowait()
-                    self._metrics.kubernetes_events.labels("dropped").inc()
-            else:
-                return
+            self._ready.notify()
+        if thread is not None:
+            thread.join(timeout_seconds)
 
     def _run(self) -> None:
-        while (message := self._queue.get()) is not None:
+        while (message := self._awaited()) is not None:
             self._send(message)
 
     def run_once(self) -> bool:
         """Send one of those that are queued; return whether there was one."""
-        try:
-            message = self._queue.get_nowait()
-        except queue.Empty:
-            return False
+        with self._ready:
+            message = self._next()
         if message is not None:
             self._send(message)
         return message is not None
 
+    def _awaited(self) -> _Message | None:
+        """Wait for the next to be sent; None once all are and it is to end."""
+        with self._ready:
+            while True:
+                if (message := self._next()) is not None:
+                    return message
+                if self._stopping:
+                    return None
+                waits = min(self._resting.values(), default=0.0) - self._clock.monotonic()
+                self._ready.wait(max(waits, 0.0) if len(self._waiting) else None)
+
+    def _next(self) -> _Message | None:
+        """Return whose turn it is; those of a namespace that rests go out last, at the end."""
+        now = self._clock.monotonic()
+        self._resting = {one: until for one, until in self._resting.items() if until > now}
+        found = self._waiting.pop(lambda namespace: namespace not in self._resting)
+        if found is None and self._stopping:
+            found = self._waiting.pop()
+        return found[1] if found is not None else None
+
     def _send(self, message: _Message) -> None:
+        begun = self._clock.monotonic()
+        self._create(message)
+        took = self._clock.monotonic() - begun
+        if took > SLOW_SECONDS:
+            with self._ready:
+                self._resting[message.identity.namespace] = begun + took * (1 + REST_FACTOR)
+
+    def _create(self, message: _Message) -> None:
         try:
             if message.kind.is_told_in_core_events:
                 self._cluster.create(CORE_EVENTS, self._core_manifest(message))

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from prometheus_client import CollectorRegistry
 
 from jobledger.adapters.service.status import event_recorder as heralding
-from jobledger.adapters.service.status.event_recorder import EventRecorder
+from jobledger.adapters.service.status.event_recorder import REST_FACTOR, EventRecorder
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.errors import RequestForbidden
 from jobledger.core.kinds import KINDS, NOTHING
-from jobledger.core.ports.cluster import KUBERNETES_EVENTS, NAMESPACES
+from jobledger.core.ports.cluster import KUBERNETES_EVENTS, NAMESPACES, Resource
 from jobledger.core.rayjob.events.lifecycle import ManifestRejected, RayJobEvent
 from jobledger.core.values.documents import Manifest, text
 from tests.adapters.service.parts import Bench, run_all
@@ -29,7 +29,7 @@ REJECTED: list[RayJobEvent] = [
 class Desk(Bench):
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.event_recorder = EventRecorder(self.cluster, self.metrics, "a/1")
+        self.event_recorder = EventRecorder(self.cluster, self.metrics, "a/1", self.clock)
         self.identity = self.job().identity
 
     def announce(self, number: int = 0) -> None:
@@ -130,6 +130,37 @@ def test_of_a_full_queue_those_are_dropped_of_whoever_has_the_most(
     assert desk.count("dropped") == 16
 
 
+def test_a_namespace_whose_events_take_long_keeps_no_other_waiting() -> None:
+    """A webhook of the tenant's that sleeps is asked for each."""
+    desk = Desk()
+    made: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "calm"}}
+    desk.cluster.create(NAMESPACES, made)
+    calm = replace(desk.identity, namespace="calm", name="other", uid="other")
+    create = desk.cluster.create
+
+    def slow(resource: Resource, manifest: Manifest) -> Any:  # noqa: ANN401 passes everything on
+        if text(manifest, "metadata", "namespace") == "ml":
+            desk.clock.advance(25.0)
+        return create(resource, manifest)
+
+    desk.cluster.create = slow  # type: ignore[method-assign]  # a webhook that sleeps
+    for number in range(3):
+        desk.announce(number)
+    assert desk.event_recorder.run_once()
+    desk.event_recorder.announce(calm, REJECTED, KINDS["RayJob"], NOTHING)
+    assert desk.event_recorder.run_once()
+    assert not desk.event_recorder.run_once(), "the rest of the others wait"
+    namespaces = [
+        text(one, "metadata", "namespace") for one in desk.cluster.list(KUBERNETES_EVENTS).items
+    ]
+    assert sorted(namespaces) == ["calm", "ml"]
+    desk.clock.advance(25.0 * REST_FACTOR)
+    assert desk.event_recorder.run_once(), "and have their turn"
+    desk.event_recorder.start()
+    desk.event_recorder.stop()
+    assert desk.count("sent") == 4, "at the end they are sent without"
+
+
 def test_stopping_does_not_wait_for_room_in_a_full_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heralding, "QUEUE_MAX", 1)
     desk = Desk()
@@ -155,8 +186,9 @@ def test_stopping_does_not_wait_for_room_in_a_full_queue(monkeypatch: pytest.Mon
 
 def test_starting_and_stopping_from_many_threads_leaves_no_thread_behind() -> None:
     for _ in range(10):
-        cluster = SteppedCluster(SimulatedClock(NOON).now)
-        event_recorder = EventRecorder(cluster, Metrics(CollectorRegistry()), "a/1")
+        clock = SimulatedClock(NOON)
+        cluster = SteppedCluster(clock.now)
+        event_recorder = EventRecorder(cluster, Metrics(CollectorRegistry()), "a/1", clock)
         calls: list[Callable[[], None]] = [
             event_recorder.start,
             event_recorder.stop,
