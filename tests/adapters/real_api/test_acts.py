@@ -131,7 +131,7 @@ def created(desk: Desk, resource: str, manifest: Manifest) -> Document:
 
 def test_every_kubernetes_event_that_can_be_told_is_taken(desk: Desk) -> None:
     job = desk.job()
-    event_recorder = EventRecorder(desk.cluster, desk.metrics, "replica/" + "x" * 200)
+    event_recorder = EventRecorder(desk.cluster, desk.metrics, "replica/" + "x" * 200, desk.clock)
     long = "é" * 5000
     kind = "InvalidRayJobSpec"
     rejected = ManifestRejected(at=desk.clock.now(), generation=1, kind=kind, message=long)
@@ -170,7 +170,7 @@ def test_what_strangers_wrote_is_taken_and_shown_as_it_was_written(desk: Desk, n
     manifest = rayjob(name)
     job = desk.see(desk.submit(manifest))
     known = known_rayjob()
-    event_recorder = EventRecorder(desk.cluster, desk.metrics, "replica")
+    event_recorder = EventRecorder(desk.cluster, desk.metrics, "replica", desk.clock)
     for number, said in enumerate(HOSTILE):  # a change of phase is not held back
         message = job.redactor.text(said, MESSAGE_CHARACTERS_MAX)
         rejected = ManifestRejected(
