@@ -6,15 +6,15 @@ instant the event was true; it is stored in the envelope as `occurred_at`.
 
 from typing import TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from jobledger.core.batchjob.observations import NO_PODS, JobEnd, PodCounts, SeenBatchStatus
 from jobledger.core.batchjob.spec import BatchJobSpec
 from jobledger.core.jobs.events import SharedEvent
 from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.manifest.shared_manifest import SharedManifestReceived
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.failures import FailureClass
-from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import Instant
 
 
@@ -32,24 +32,11 @@ class BatchJobAdopted(Struct, frozen=True, kw_only=True):
     status: SeenBatchStatus
 
 
-class BatchJobReceived(Struct, frozen=True, kw_only=True):
+class BatchJobReceived(SharedManifestReceived, frozen=True, kw_only=True):
     """The specification, or what else decides about the job, is now this."""
 
-    at: Instant
-    generation: int
-    digest: str
-    """Keyed digest of the whole specification."""
     spec: BatchJobSpec
     policy: Policy
-    deleting_at: Instant | None = None
-    """Since when the object is being deleted, by the API server's clock."""
-    document: Manifest = field(default_factory=dict)
-    """The redacted specification, labels and annotations.
-
-    It is empty if the specification did not change.
-    """
-    option_problems: tuple[str, ...] = ()
-    """Annotations of ours that are left out, and why."""
 
 
 class BatchAttemptStarted(Struct, frozen=True, kw_only=True):

@@ -1,15 +1,13 @@
 """The types of observations of a Job: the user's Job, and the Jobs of its attempts."""
 
-from typing import Annotated, TypeAlias
+from typing import TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from jobledger.core.batchjob.spec import BatchJobSpec
-from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.jobs.observations import SharedObservation, Survey
+from jobledger.core.jobs.manifest.shared_manifest import SharedManifestSeen
+from jobledger.core.jobs.observations import SharedObservation
 from jobledger.core.jobs.policy import Policy
-from jobledger.core.log.observed import TOLD_ONCE
-from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import ObservationId
 from jobledger.core.values.instants import Instant
 
@@ -51,36 +49,12 @@ class SeenBatchStatus(Struct, frozen=True, kw_only=True):
 NO_STATUS = SeenBatchStatus()
 
 
-class BatchJobSeen(Struct, frozen=True, kw_only=True, gc=False):
-    """The user's Job as it is."""
+class BatchJobSeen(SharedManifestSeen, frozen=True, kw_only=True, gc=False):
+    """The user's Job as it is; a survey names the attempts' Jobs."""
 
-    id: ObservationId
-    at: Instant
-    identity: JobIdentity
-    generation: int
-    digest: str
-    """Keyed digest of the whole specification."""
     spec: BatchJobSpec
     policy: Policy
-    deleting_at: Instant | None
     status: SeenBatchStatus
-    document: Annotated[Manifest, TOLD_ONCE] = field(default_factory=dict)
-    """The redacted specification, labels and annotations."""
-    option_problems: tuple[str, ...] = ()
-    """Annotations of ours that are left out, and why."""
-    recorded: str = ""
-    """Why the job is only recorded here; empty: it is controlled."""
-    in_between: bool = False
-    """It tells what another controller has done since this one stopped; of an unknown job it tells
-    nothing."""
-    written_here: bool = False
-    """Whether this controller was the last to write the status."""
-    survey: Survey | None = None
-    """Names of the attempts' Jobs that are there; None: it is not known yet."""
-    recover: str = ""
-    """Which holding of the job its annotation asks to end (`lost_history.mark_of`)."""
-    instead_of: int = 0
-    """The generation that the log had when the object was asked for; 0: nobody asked."""
 
 
 class BatchJobGone(Struct, frozen=True, kw_only=True):

@@ -3,13 +3,21 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
+from jobledger.core.batchjob.events import BatchJobReceived
 from jobledger.core.batchjob.names import attempt_job_name, attempt_of
-from jobledger.core.batchjob.observations import NO_PODS, JobEnd, PodCounts, SeenBatchStatus
+from jobledger.core.batchjob.observations import (
+    NO_PODS,
+    BatchJobSeen,
+    JobEnd,
+    PodCounts,
+    SeenBatchStatus,
+)
 from jobledger.core.batchjob.phases import FINAL, Phase
 from jobledger.core.batchjob.spec import BatchJobSpec
 from jobledger.core.jobs.control.dormancy import is_leaving
-from jobledger.core.jobs.evolve.shared_state import SharedState
+from jobledger.core.jobs.evolve.shared_state import SharedRecorded, SharedState
 from jobledger.core.jobs.gone import with_gone
+from jobledger.core.jobs.manifest.shared_manifest import SharedManifest
 from jobledger.core.jobs.pending.effects import (
     EffectKind,
 )
@@ -17,16 +25,23 @@ from jobledger.core.jobs.policy import Policy
 from jobledger.core.values.instants import Instant
 
 
-class KnownBatchJob(Struct, frozen=True, kw_only=True):
+class KnownBatchJob(SharedManifest, frozen=True, kw_only=True):
     """The manifest as it was last received."""
 
-    generation: int
-    digest: str
     spec: BatchJobSpec
     policy: Policy
-    deleting_at: Instant | None
-    option_problems: tuple[str, ...] = ()
-    """Annotations of ours that are left out, and why."""
+
+
+def known_job(told: BatchJobSeen | BatchJobReceived) -> KnownBatchJob:
+    """Return what is known of the manifest by a look at it, or by the event of it."""
+    return KnownBatchJob(
+        generation=told.generation,
+        digest=told.digest,
+        spec=told.spec,
+        policy=told.policy,
+        deleting_at=told.deleting_at,
+        option_problems=told.option_problems,
+    )
 
 
 class AttemptJob(Struct, frozen=True, kw_only=True):
@@ -84,15 +99,11 @@ class BatchAttempt(Struct, frozen=True, kw_only=True):
         return self.outcome != ""
 
 
-class BatchRecorded(Struct, frozen=True, kw_only=True):
+class BatchRecorded(SharedRecorded, frozen=True, kw_only=True):
     """The job is only recorded; another controller decides about it, or it is held."""
 
-    since: Instant
-    why: str
     shown: SeenBatchStatus | None = None
     """What its status has shown last, as far as it was seen."""
-    behind: bool = False
-    """It is held: the log was found to know less than the cluster, and nobody else drives it."""
 
 
 class BatchJobState(SharedState, frozen=True, gc=False):

@@ -4,12 +4,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
-from jobledger.core.jobs.evolve.shared_state import SharedState
+from jobledger.core.jobs.evolve.shared_state import SharedRecorded, SharedState
 from jobledger.core.jobs.gone import with_gone
+from jobledger.core.jobs.manifest.shared_manifest import SharedManifest
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import NOTHING_ASKED, RetryOptions
-from jobledger.core.rayjob.observations.observations import Problem, SeenStatus
+from jobledger.core.rayjob.events.lifecycle import ManifestReceived
+from jobledger.core.rayjob.observations.observations import ManifestSeen, Problem, SeenStatus
 from jobledger.core.rayjob.observations.pods import PodFact
 from jobledger.core.rayjob.observations.ray_job import Entrypoint
 from jobledger.core.rayjob.phases import FINAL, JobStatus, Phase
@@ -18,23 +20,35 @@ from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import Instant
 
 
-class KnownManifest(Struct, frozen=True, kw_only=True, gc=False):
+class KnownManifest(SharedManifest, frozen=True, kw_only=True, gc=False):
     """The manifest as it was last received."""
 
-    generation: int
-    digest: str
     spec: RayJobSpec
     """What is in force: that of the last manifest that was valid, if there was one."""
     policy: Policy
     finalizer: bool
     problem: Problem | None
-    deleting_at: Instant | None
     options: RetryOptions = NOTHING_ASKED
-    option_problems: tuple[str, ...] = ()
-    """Annotations of ours that are left out, and why."""
 
 
-def spec_in_force(
+def known_manifest(
+    told: ManifestSeen | ManifestReceived, before: KnownManifest | None
+) -> KnownManifest:
+    """Return what is known of the manifest by a look at it, or by the event of it."""
+    return KnownManifest(
+        generation=told.generation,
+        digest=told.digest,
+        spec=_spec_in_force(before, told.spec, told.problem),
+        policy=told.policy,
+        finalizer=told.finalizer,
+        problem=told.problem,
+        deleting_at=told.deleting_at,
+        options=told.options,
+        option_problems=told.option_problems,
+    )
+
+
+def _spec_in_force(
     known: KnownManifest | None, spec: RayJobSpec, problem: Problem | None
 ) -> RayJobSpec:
     """Return by what a job goes on once `spec` was seen, after the manifest that was `known`.
@@ -161,15 +175,11 @@ class KnownHead(Struct, frozen=True, kw_only=True):
     """A restart loses no jobs."""
 
 
-class Recorded(Struct, frozen=True, kw_only=True):
-    """The job is only recorded; another controller decides about it."""
+class Recorded(SharedRecorded, frozen=True, kw_only=True):
+    """The job is only recorded; another controller decides about it, or it is held."""
 
-    since: Instant
-    why: str
     shown: SeenStatus | None = None
     """What that controller has written last, as far as it was seen."""
-    behind: bool = False
-    """It is held: the log was found to know less than the cluster, and nobody else drives it."""
     submitter_ahead: int = 0
     """For which attempt after the last known one a submitter was found; 0: none was."""
     left: tuple[KnownCluster, ...] = ()

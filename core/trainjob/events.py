@@ -6,17 +6,17 @@ instant the event was true; it is stored in the envelope as `occurred_at`.
 
 from typing import TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from jobledger.core.jobs.events import SharedEvent
 from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.manifest.shared_manifest import SharedManifestReceived
 from jobledger.core.trainjob.conditions import Condition
 from jobledger.core.trainjob.contributions.contribution import Contribution
 from jobledger.core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus
 from jobledger.core.trainjob.policy import TrainPolicy
 from jobledger.core.trainjob.progress import TrainerProgress
 from jobledger.core.trainjob.spec import TrainJobSpec
-from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import Instant
 
 
@@ -34,24 +34,11 @@ class TrainJobAdopted(Struct, frozen=True, kw_only=True):
     status: SeenTrainStatus
 
 
-class TrainJobReceived(Struct, frozen=True, kw_only=True):
+class TrainJobReceived(SharedManifestReceived, frozen=True, kw_only=True):
     """The specification, or what else decides about the job, is now this."""
 
-    at: Instant
-    generation: int
-    digest: str
-    """Keyed digest of the whole specification."""
     spec: TrainJobSpec
     policy: TrainPolicy
-    deleting_at: Instant | None = None
-    """Since when the object is being deleted, by the API server's clock."""
-    document: Manifest = field(default_factory=dict)
-    """The redacted specification, labels and annotations.
-
-    It is empty if the specification did not change.
-    """
-    option_problems: tuple[str, ...] = ()
-    """Annotations of ours that are left out, and why."""
 
 
 class JobsBuildFailed(Struct, frozen=True, kw_only=True):

@@ -1,18 +1,16 @@
 """The types of observations of a TrainJob: the job, its runtime, its JobSet, its other objects."""
 
-from typing import Annotated, TypeAlias
+from typing import TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.jobs.observations import SharedObservation, Survey
-from jobledger.core.log.observed import TOLD_ONCE
+from jobledger.core.jobs.manifest.shared_manifest import SharedManifestSeen
+from jobledger.core.jobs.observations import SharedObservation
 from jobledger.core.trainjob.conditions import Condition
 from jobledger.core.trainjob.contributions.contribution import Contribution
 from jobledger.core.trainjob.policy import TrainPolicy
 from jobledger.core.trainjob.progress import TrainerProgress
 from jobledger.core.trainjob.spec import TrainJobSpec
-from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import ObservationId
 from jobledger.core.values.instants import Instant
 
@@ -38,38 +36,14 @@ class SeenTrainStatus(Struct, frozen=True, kw_only=True):
     jobs: tuple[JobCounts, ...] = ()
 
 
-class TrainJobSeen(Struct, frozen=True, kw_only=True, gc=False):
-    """The TrainJob object as it is."""
+class TrainJobSeen(SharedManifestSeen, frozen=True, kw_only=True, gc=False):
+    """The TrainJob object as it is; the times of its patches are not in the digest."""
 
-    id: ObservationId
-    at: Instant
-    identity: JobIdentity
-    generation: int
-    digest: str
-    """Keyed digest of the whole specification, without the times of its patches."""
     spec: TrainJobSpec
     policy: TrainPolicy
-    deleting_at: Instant | None
     status: SeenTrainStatus
-    document: Annotated[Manifest, TOLD_ONCE] = field(default_factory=dict)
-    """The redacted specification, labels and annotations."""
-    option_problems: tuple[str, ...] = ()
-    """Annotations of ours that are left out, and why."""
-    recorded: str = ""
-    """Why the job is only recorded here; empty: it is controlled."""
-    in_between: bool = False
-    """It tells what another controller has done since this one stopped; of an unknown job it tells
-    nothing."""
-    written_here: bool = False
-    """Whether this controller was the last to write the status."""
-    survey: Survey | None = None
-    """What of the job is there; None: it is not known yet."""
     builder: str = ""
     """Versions of what builds here: this program and its plugins."""
-    recover: str = ""
-    """Which holding of the job its annotation asks to end (`lost_history.mark_of`)."""
-    instead_of: int = 0
-    """The generation that the log had when the object was asked for; 0: nobody asked."""
 
 
 class TrainJobGone(Struct, frozen=True, kw_only=True):

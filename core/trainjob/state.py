@@ -4,14 +4,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
-from jobledger.core.jobs.evolve.shared_state import SharedState
+from jobledger.core.jobs.evolve.shared_state import SharedRecorded, SharedState
 from jobledger.core.jobs.gone import with_gone
+from jobledger.core.jobs.manifest.shared_manifest import SharedManifest
 from jobledger.core.jobs.pending.effects import (
     EffectKind,
 )
 from jobledger.core.trainjob.conditions import Conditions, found, is_true
 from jobledger.core.trainjob.contributions.taking import Contributions
-from jobledger.core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus
+from jobledger.core.trainjob.events import TrainJobReceived
+from jobledger.core.trainjob.observations import (
+    JobCounts,
+    JobSetEnd,
+    SeenTrainStatus,
+    TrainJobSeen,
+)
 from jobledger.core.trainjob.phases import COMPLETE, FAILED, FINAL, SUSPENDED, Phase
 from jobledger.core.trainjob.policy import TrainPolicy
 from jobledger.core.trainjob.progress import TrainerProgress
@@ -19,16 +26,23 @@ from jobledger.core.trainjob.spec import TrainJobSpec
 from jobledger.core.values.instants import Instant
 
 
-class KnownTrainJob(Struct, frozen=True, kw_only=True):
+class KnownTrainJob(SharedManifest, frozen=True, kw_only=True):
     """The manifest as it was last received."""
 
-    generation: int
-    digest: str
     spec: TrainJobSpec
     policy: TrainPolicy
-    deleting_at: Instant | None
-    option_problems: tuple[str, ...] = ()
-    """Annotations of ours that are left out, and why."""
+
+
+def known_trainjob(told: TrainJobSeen | TrainJobReceived) -> KnownTrainJob:
+    """Return what is known of the manifest by a look at it, or by the event of it."""
+    return KnownTrainJob(
+        generation=told.generation,
+        digest=told.digest,
+        spec=told.spec,
+        policy=told.policy,
+        deleting_at=told.deleting_at,
+        option_problems=told.option_problems,
+    )
 
 
 class KnownJobSet(Struct, frozen=True, kw_only=True):
@@ -77,15 +91,11 @@ class TrainAttempt(Struct, frozen=True, kw_only=True):
     outcome: str = ""
 
 
-class TrainRecorded(Struct, frozen=True, kw_only=True):
-    """The job is only recorded; another controller decides about it."""
+class TrainRecorded(SharedRecorded, frozen=True, kw_only=True):
+    """The job is only recorded; another controller decides about it, or it is held."""
 
-    since: Instant
-    why: str
     shown: SeenTrainStatus | None = None
-    """What that controller has written last, as far as it was seen."""
-    behind: bool = False
-    """It is held: the log was found to know less than the cluster, and nobody else drives it."""
+    """What its status has shown last, as far as it was seen."""
 
 
 class TrainJobState(SharedState, frozen=True, gc=False):

@@ -1,14 +1,13 @@
 """The catalogue of stored names: complete, and documented."""
 
-import ast
 import inspect
-import textwrap
 from typing import get_args
 
 import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
+from docs.reference.from_code.attributes import attributes
 from jobledger.core.batchjob import events as batchjob
 from jobledger.core.batchjob.events import BatchJobEvent
 from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, TYPES, read_event
@@ -72,15 +71,7 @@ def test_an_event_is_frozen_named_by_keyword_and_explained(cls: type) -> None:
 
 @pytest.mark.parametrize("cls", EVENTS, ids=lambda cls: cls.__name__)
 def test_a_field_is_explained_or_says_what_it_is_by_its_name(cls: type[Struct]) -> None:
-    body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
-    assert isinstance(body, ast.ClassDef)
-    explained = {
-        before.target.id
-        for before, after in zip(body.body, body.body[1:], strict=False)
-        if isinstance(before, ast.AnnAssign)
-        and isinstance(before.target, ast.Name)
-        and isinstance(after, ast.Expr)
-    }
+    explained = {attribute.name for attribute in attributes(cls) if attribute.words}
     fields = set(cls.__struct_fields__)
     assert fields - explained <= SAID_BY_THEIR_NAMES
 

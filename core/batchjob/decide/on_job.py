@@ -1,6 +1,6 @@
 """Events that follow from an observation of the user's Job."""
 
-from jobledger.core.batchjob.decide.on_lost_history import behind_by_status, is_ahead
+from jobledger.core.batchjob.decide.on_lost_history import signs
 from jobledger.core.batchjob.events import (
     BatchJobAdopted,
     BatchJobDeleted,
@@ -11,11 +11,12 @@ from jobledger.core.batchjob.events import (
     OthersBatchStatusObserved,
 )
 from jobledger.core.batchjob.observations import NO_STATUS, BatchJobGone, BatchJobSeen
-from jobledger.core.batchjob.state import BatchJobState, KnownBatchJob
-from jobledger.core.jobs.control.control_change import control_and_status, control_change, held
-from jobledger.core.jobs.control.lost_history import UNKNOWN_JOB
+from jobledger.core.batchjob.state import BatchJobState, KnownBatchJob, is_final, known_job
+from jobledger.core.jobs.control.control_change import ControlRules, control_of
+from jobledger.core.jobs.control.lost_history import unknown_job
 from jobledger.core.jobs.control.went_back import is_old_look
-from jobledger.core.jobs.events import ControlReleased, LedgerBehindFound
+from jobledger.core.jobs.events import ControlReleased
+from jobledger.core.jobs.manifest.news import manifest_changes
 from jobledger.core.jobs.outcomes import rejected
 
 News = tuple[BatchJobEvent, ...]
@@ -33,25 +34,14 @@ def on_job_seen(state: BatchJobState, seen: BatchJobSeen) -> News:
         return _first_sight(seen) if seen.spec.is_ours and not seen.in_between else ()
     if is_old_look(seen, known):
         return ()
-    return *_changes(seen, known), *_control(state, seen)
+    return *_changes(seen, known), *control_of(_CONTROL, state, seen)
 
 
 def _changes(seen: BatchJobSeen, known: KnownBatchJob) -> News:
-    now = KnownBatchJob(
-        generation=seen.generation,
-        digest=seen.digest,
-        spec=seen.spec,
-        policy=seen.policy,
-        deleting_at=seen.deleting_at,
-        option_problems=seen.option_problems,
-    )
-    if now == known:
+    if known_job(seen) == known:
         return ()
     received = _received(seen, with_document=seen.digest != known.digest)
-    left_out = rejected(seen.at, seen.option_problems, known.option_problems)
-    if seen.deleting_at is not None and known.deleting_at is None:
-        return received, *left_out, BatchJobDeletionStarted(at=seen.deleting_at)
-    return received, *left_out
+    return manifest_changes(seen, known, received, BatchJobDeletionStarted)
 
 
 def _first_sight(seen: BatchJobSeen) -> News:
@@ -69,7 +59,7 @@ def _first_sight(seen: BatchJobSeen) -> News:
     if seen.recorded:
         news.append(ControlReleased(at=seen.at, why=seen.recorded))
     elif has_lived:
-        news.append(LedgerBehindFound(at=seen.at, signs=(UNKNOWN_JOB,)))
+        news.append(unknown_job(seen))
     if seen.status != NO_STATUS:
         news.append(BatchJobAdopted(at=seen.at, status=seen.status))
     if seen.deleting_at is not None:
@@ -90,26 +80,21 @@ def _received(seen: BatchJobSeen, *, with_document: bool) -> BatchJobReceived:
     )
 
 
-def _control(state: BatchJobState, seen: BatchJobSeen) -> News:
-    """Return who decides about the job from now on, and what its status shows; if that is news."""
-    recorded = state.recorded
-    shown = OthersBatchStatusObserved(at=seen.at, status=seen.status)
-    before = recorded.shown if recorded is not None else None
-    is_news = seen.status not in (before, NO_STATUS)
-    ahead = is_ahead(state, seen)
-    if recorded is not None and recorded.behind:
-        return held(shown, seen.recorded, is_news=is_news, is_old=not ahead)
-    if behind := behind_by_status(state, seen):
-        return *behind, shown
-    if recorded is None and (not seen.recorded or (seen.in_between and not ahead)):
-        return ()
-    since, why = (recorded.since, recorded.why) if recorded is not None else (None, "")
-    changed = control_change(since, why, seen.recorded, seen.at)
-    return control_and_status(changed, shown, seen.recorded, is_news=is_news)
-
-
 def on_job_gone(state: BatchJobState, gone: BatchJobGone) -> News:
     """Return the end of the job's stream."""
     if state.manifest is None or state.deleted_at is not None:
         return ()
     return (BatchJobDeleted(at=gone.at),)
+
+
+def _shows_own(state: BatchJobState, seen: BatchJobSeen) -> bool:
+    return not any(True for _ in signs(state, seen))
+
+
+_CONTROL: ControlRules[BatchJobState, BatchJobSeen, OthersBatchStatusObserved] = ControlRules(
+    no_status=NO_STATUS,
+    shown=lambda seen: OthersBatchStatusObserved(at=seen.at, status=seen.status),
+    signs=signs,
+    is_final=is_final,
+    shows_own=_shows_own,
+)

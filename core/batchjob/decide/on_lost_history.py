@@ -15,27 +15,13 @@ from jobledger.core.batchjob.state import (
     is_final,
     name_for,
 )
-from jobledger.core.jobs.control.dormancy import is_leaving
-from jobledger.core.jobs.control.lost_history import mark_of
-from jobledger.core.jobs.events import LedgerBehindFound, RecoveredFromCluster
+from jobledger.core.jobs.control.lost_history import recovered
 from jobledger.core.jobs.observations import Survey
 from jobledger.core.values.instants import Instant, rfc3339
 
 
-def behind_by_status(state: BatchJobState, seen: BatchJobSeen) -> tuple[LedgerBehindFound, ...]:
-    """Return that the log is behind a status that was written here; nothing if it is not."""
-    if not seen.written_here or seen.recorded or state.recorded is not None or is_final(state):
-        return ()
-    signs = tuple(_signs(state, seen))
-    return (LedgerBehindFound(at=seen.at, signs=signs),) if signs else ()
-
-
-def is_ahead(state: BatchJobState, seen: BatchJobSeen) -> bool:
-    """Return whether a status tells of more than the log knows."""
-    return any(True for _ in _signs(state, seen))
-
-
-def _signs(state: BatchJobState, seen: BatchJobSeen) -> Iterator[str]:
+def signs(state: BatchJobState, seen: BatchJobSeen) -> Iterator[str]:
+    """Yield what a status tells that the log does not know."""
     shown = seen.status
     if shown.end is not None and state.end is None:
         word = "Complete" if shown.end.completed else "Failed"
@@ -57,31 +43,15 @@ def _is_start(state: BatchJobState, shown: Instant) -> bool:
 
 
 def recovery(state: BatchJobState, observation: BatchJobObservation) -> tuple[BatchJobEvent, ...]:
-    """Return that a held job is taken over; nothing while that is in doubt and nobody asks for it.
+    """Return that a held job is taken over (`lost_history.recovered`).
 
-    `state` has drawn all conclusions from the status. A job that has ended stays ended, whatever
-    is there. Any other waits for a survey, as only that shows what is there now. Whose attempt a
-    Job is follows from its name.
+    Whose attempt a Job is follows from its name.
     """
-    held = state.recorded
-    if held is None or not held.behind or not isinstance(observation, BatchJobSeen):
+    if not isinstance(observation, BatchJobSeen):
         return ()
-    survey, asked = observation.survey, ""
-    if survey is None and not is_final(state):
-        return ()
-    if survey is not None and not is_final(state) and not is_leaving(state):
-        if doubt_about(state, survey) and observation.recover != mark_of(held.since):
-            return ()
-        asked = observation.recover if doubt_about(state, survey) else ""
-    there = survey.there if survey is not None else ()
-    recovered = RecoveredFromCluster(
-        at=observation.at,
-        behind_since=held.since,
-        there=there,
-        is_surveyed=survey is not None,
-        asked=asked,
-    )
-    return *_attempt_that_is_there(state, there, observation.at), recovered
+    taken_over = recovered(state, observation, doubt_about, is_final=is_final(state))
+    there = taken_over[0].there if taken_over else ()
+    return *_attempt_that_is_there(state, there, observation.at), *taken_over
 
 
 def doubt_about(state: BatchJobState, survey: Survey) -> str:

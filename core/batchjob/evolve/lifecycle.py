@@ -11,12 +11,13 @@ from jobledger.core.batchjob.state import (
     AttemptJob,
     BatchAttempt,
     BatchJobState,
-    KnownBatchJob,
     LateJob,
     UnknownJob,
+    known_job,
     without_job,
     without_late_job,
 )
+from jobledger.core.jobs.evolve.shared_events import with_manifest
 from jobledger.core.jobs.gone import with_gone, without_gone
 from jobledger.core.jobs.identity import is_another
 
@@ -72,7 +73,7 @@ def evolve_life(state: BatchJobState, event: events.BatchLifeEvent) -> BatchJobS
         case events.BatchJobAdopted() | events.OthersBatchStatusObserved():
             return status_observed(state, event.status)
         case events.BatchJobReceived():
-            return _received(state, event)
+            return with_manifest(state, known_job(event))
         case events.BatchAttemptStarted():
             return _attempt_started(state, event)
         case events.BatchAttemptEnded():
@@ -110,28 +111,6 @@ def evolve_life(state: BatchJobState, event: events.BatchLifeEvent) -> BatchJobS
             return state
         case _:
             assert_never(event)
-
-
-def _received(state: BatchJobState, event: events.BatchJobReceived) -> BatchJobState:
-    manifest = KnownBatchJob(
-        generation=event.generation,
-        digest=event.digest,
-        spec=event.spec,
-        policy=event.policy,
-        deleting_at=event.deleting_at,
-        option_problems=event.option_problems,
-    )
-    before = state.manifest
-    changed = before is None or (before.digest, before.generation) != (
-        event.digest,
-        event.generation,
-    )
-    return replace(
-        state,
-        manifest=manifest,
-        refused=() if changed else state.refused,
-        repeated=() if changed else state.repeated,
-    )
 
 
 def _attempt_started(state: BatchJobState, event: events.BatchAttemptStarted) -> BatchJobState:

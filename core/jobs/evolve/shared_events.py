@@ -22,11 +22,24 @@ from jobledger.core.jobs.evolve.open_work import (
     without_effect,
 )
 from jobledger.core.jobs.evolve.shared_state import SharedState
+from jobledger.core.jobs.manifest.shared_manifest import SharedManifest
 from jobledger.core.jobs.observations import remember_occasion
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.pacing import done_once_more
 
 State = TypeVar("State", bound=SharedState)
+
+
+def with_manifest(state: State, manifest: SharedManifest) -> State:
+    """Return the state with a manifest; what was refused may be tried again if it is another."""
+    before = state.manifest
+    same = before is not None and (before.digest, before.generation) == (
+        manifest.digest,
+        manifest.generation,
+    )
+    if same:
+        return replace(state, manifest=manifest)
+    return replace(state, manifest=manifest, refused=(), repeated=())
 
 
 def effect_requested(state: State, event: shared.EffectRequested) -> State:

@@ -1,29 +1,31 @@
 """What the state of a job of every kind has."""
 
-from typing import Protocol
-
 from msgspec import Struct
 
 from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.manifest.shared_manifest import SharedManifest
 from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import OpenEffect, RefusedEffect, RepeatedEffect
 from jobledger.core.values.instants import Instant
 
 
-class Versioned(Protocol):
-    """A manifest as it is known."""
+class SharedRecorded(Struct, frozen=True, kw_only=True):
+    """The job is only recorded; another controller decides about it, or it is held."""
 
-    @property
-    def generation(self) -> int: ...  # noqa: D102 as in each kind's state
-    @property
-    def digest(self) -> str: ...  # noqa: D102
+    since: Instant
+    why: str
+    shown: object | None = None
+    """What its status has shown last, as far as it was seen; each kind has a type of its own."""
+    behind: bool = False
+    """It is held: the log was found to know less than the cluster, and nobody else drives it."""
 
 
 class SharedState(Struct, frozen=True, gc=False):
     """The state of a job, as far as it is the same for every kind."""
 
     identity: JobIdentity | None = None
-    manifest: Versioned | None = None
+    manifest: SharedManifest | None = None
+    recorded: SharedRecorded | None = None
     deleted_at: Instant | None = None
     effects: tuple[OpenEffect, ...] = ()
     refused: tuple[RefusedEffect, ...] = ()

@@ -9,8 +9,8 @@ behind the log is none: it is still to be written.
 from collections.abc import Iterator
 
 from jobledger.core.jobs.control.dormancy import is_leaving
-from jobledger.core.jobs.control.lost_history import UNKNOWN_JOB, mark_of
-from jobledger.core.jobs.events import LedgerBehindFound, RecoveredFromCluster
+from jobledger.core.jobs.control.lost_history import recovered
+from jobledger.core.jobs.events import LedgerBehindFound
 from jobledger.core.jobs.observations import Survey
 from jobledger.core.rayjob.events.lifecycle import (
     AttemptCleared,
@@ -57,29 +57,6 @@ def is_unknown_but_ours(seen: ManifestSeen) -> bool:
     return seen.written_here and not seen.recorded and seen.status.phase != ""
 
 
-def behind_by_status(state: RayJobState, seen: ManifestSeen) -> tuple[LedgerBehindFound, ...]:
-    """Return that the log is behind a status that was written here; nothing if it is not."""
-    if not seen.written_here or seen.recorded or state.recorded is not None or is_final(state):
-        return ()
-    signs = tuple(_signs(state, seen))
-    if not signs:
-        return ()
-    found = LedgerBehindFound(at=seen.at, signs=signs, observed_generation=seen.observed_generation)
-    return (found,)
-
-
-def is_ahead(state: RayJobState, seen: ManifestSeen) -> bool:
-    """Return whether a status that was written here tells of more than the log knows."""
-    return any(True for _ in _signs(state, seen))
-
-
-def unknown_job(seen: ManifestSeen) -> LedgerBehindFound:
-    """Return that the log has lost a job as a whole."""
-    return LedgerBehindFound(
-        at=seen.at, signs=(UNKNOWN_JOB,), observed_generation=seen.observed_generation
-    )
-
-
 def behind_by_cluster(state: RayJobState, seen: ClusterSeen) -> tuple[LedgerBehindFound, ...]:
     """Return that a RayCluster was made for an attempt that the log does not know.
 
@@ -113,33 +90,14 @@ def behind_by_submitter(state: RayJobState, seen: SubmitterSeen) -> tuple[Ledger
 
 
 def recovery(state: RayJobState, observation: RayJobObservation) -> tuple[RayJobEvent, ...]:
-    """Return that a held job is taken over; nothing while that is in doubt and nobody asks for it.
-
-    `state` has drawn all conclusions from the status. A job that has ended stays ended, whatever
-    is there. Any other waits for a survey, as only that shows what is there now; one that is being
-    deleted goes then.
-    """
-    held = state.recorded
-    if held is None or not held.behind or not isinstance(observation, ManifestSeen):
+    """Return that a held job is taken over (`lost_history.recovered`)."""
+    if not isinstance(observation, ManifestSeen):
         return ()
-    survey, asked = observation.survey, ""
-    begun: tuple[RayJobEvent, ...] = ()
-    if survey is None and not is_final(state):
-        return ()
-    if survey is not None and not is_final(state) and not is_leaving(state):
-        if doubt_about(state, survey):
-            if observation.recover != mark_of(held.since):
-                return ()
-            asked = observation.recover
-        begun = _begun_unshown(state, survey, observation.at)
-    recovered = RecoveredFromCluster(
-        at=observation.at,
-        behind_since=held.since,
-        there=survey.there if survey is not None else (),
-        is_surveyed=survey is not None,
-        asked=asked,
-    )
-    return *begun, recovered
+    taken_over = recovered(state, observation, doubt_about, is_final=is_final(state))
+    survey = observation.survey
+    if not taken_over or survey is None or is_final(state) or is_leaving(state):
+        return taken_over
+    return *_begun_unshown(state, survey, observation.at), *taken_over
 
 
 def doubt_about(state: RayJobState, survey: Survey) -> str:
@@ -163,7 +121,8 @@ def doubt_about(state: RayJobState, survey: Survey) -> str:
     return ""
 
 
-def _signs(state: RayJobState, seen: ManifestSeen) -> Iterator[str]:
+def signs(state: RayJobState, seen: ManifestSeen) -> Iterator[str]:
+    """Yield what a status tells that the log does not know."""
     shown, attempt = seen.status, state.attempt
     phase, known = _PHASES.get(shown.phase), standing(state)
     generation = state.manifest.generation if state.manifest is not None else 0

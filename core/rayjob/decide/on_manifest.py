@@ -2,11 +2,14 @@
 
 from msgspec.structs import replace
 
+from jobledger.core.jobs.control.control_change import control_of
+from jobledger.core.jobs.control.lost_history import unknown_job
 from jobledger.core.jobs.control.went_back import is_old_look
 from jobledger.core.jobs.events import ControlReleased
+from jobledger.core.jobs.manifest.news import manifest_changes
 from jobledger.core.jobs.outcomes import rejected
-from jobledger.core.rayjob.decide.on_lost_history import is_unknown_but_ours, unknown_job
-from jobledger.core.rayjob.decide.recorded_control import control_of
+from jobledger.core.rayjob.decide.on_lost_history import is_unknown_but_ours
+from jobledger.core.rayjob.decide.recorded_control import RAYJOB_CONTROL
 from jobledger.core.rayjob.events.lifecycle import (
     DeletionStarted,
     JobAdopted,
@@ -22,7 +25,7 @@ from jobledger.core.rayjob.observations.observations import (
     ManifestSeen,
 )
 from jobledger.core.rayjob.spec.spec import waits_since_creation
-from jobledger.core.rayjob.state import KnownManifest, RayJobState, spec_in_force
+from jobledger.core.rayjob.state import KnownManifest, RayJobState, known_manifest
 
 
 def on_manifest_seen(state: RayJobState, seen: ManifestSeen) -> tuple[RayJobEvent, ...]:
@@ -37,18 +40,14 @@ def on_manifest_seen(state: RayJobState, seen: ManifestSeen) -> tuple[RayJobEven
         return ()
     if seen.problem is not None and seen.problem.kind == INVALID_STATUS and state.attempt:
         seen = replace(seen, problem=None)  # the status is ours; another mode is for later attempts
-    return *_changes(seen, known), *control_of(state, seen)
+    return *_changes(seen, known), *control_of(RAYJOB_CONTROL, state, seen)
 
 
 def _changes(seen: ManifestSeen, known: KnownManifest) -> tuple[RayJobEvent, ...]:
-    if _known(seen, known) == known:
+    if known_manifest(seen, known) == known:
         return ()
-    same_spec = seen.digest == known.digest
-    received = _received(seen, with_document=not same_spec)
-    left_out = rejected(seen.at, seen.option_problems, known.option_problems)
-    if seen.deleting_at is not None and known.deleting_at is None:
-        return received, *left_out, DeletionStarted(at=seen.deleting_at)
-    return received, *left_out
+    received = _received(seen, with_document=seen.digest != known.digest)
+    return manifest_changes(seen, known, received, DeletionStarted)
 
 
 def on_manifest_gone(state: RayJobState, gone: ManifestGone) -> tuple[RayJobEvent, ...]:
@@ -88,20 +87,6 @@ def _received(seen: ManifestSeen, *, with_document: bool) -> ManifestReceived:
         problem=seen.problem,
         deleting_at=seen.deleting_at,
         document=seen.document if with_document else {},
-        options=seen.options,
-        option_problems=seen.option_problems,
-    )
-
-
-def _known(seen: ManifestSeen, before: KnownManifest) -> KnownManifest:
-    return KnownManifest(
-        generation=seen.generation,
-        digest=seen.digest,
-        spec=spec_in_force(before, seen.spec, seen.problem),
-        policy=seen.policy,
-        finalizer=seen.finalizer,
-        problem=seen.problem,
-        deleting_at=seen.deleting_at,
         options=seen.options,
         option_problems=seen.option_problems,
     )

@@ -7,9 +7,10 @@ true; it is stored in the envelope as `occurred_at`.
 
 from typing import TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from jobledger.core.jobs.events import SharedEvent
+from jobledger.core.jobs.manifest.shared_manifest import SharedManifestReceived
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import NOTHING_ASKED, RetryOptions
@@ -37,7 +38,6 @@ from jobledger.core.rayjob.events.recorded import OthersStatusObserved, Transiti
 from jobledger.core.rayjob.observations.observations import JobIdentity, Problem, SeenStatus
 from jobledger.core.rayjob.phases import JobStatus
 from jobledger.core.rayjob.spec.spec import RayJobSpec
-from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import Instant
 
 __all__ = [
@@ -84,29 +84,16 @@ class JobAdopted(Struct, frozen=True, kw_only=True):
     KubeRay may show names that it had reserved."""
 
 
-class ManifestReceived(Struct, frozen=True, kw_only=True):
+class ManifestReceived(SharedManifestReceived, frozen=True, kw_only=True):
     """The specification, or what else decides about the job, is now this."""
 
-    at: Instant
-    generation: int
-    digest: str
-    """Keyed digest of the whole specification."""
     spec: RayJobSpec
     policy: Policy
     finalizer: bool
     problem: Problem | None = None
     """Why it is not valid, if it is not."""
-    deleting_at: Instant | None = None
-    """Since when the object is being deleted, by the API server's clock."""
-    document: Manifest = field(default_factory=dict)
-    """The redacted specification, labels and annotations.
-
-    It is empty if the specification did not change.
-    """
     options: RetryOptions = NOTHING_ASKED
     """What its annotations ask for."""
-    option_problems: tuple[str, ...] = ()
-    """Annotations of ours that are left out, and why."""
 
 
 class ManifestRejected(Struct, frozen=True, kw_only=True):

@@ -37,10 +37,9 @@ from jobledger.core.rayjob.phases import JobStatus, Phase
 from jobledger.core.rayjob.state import (
     Attempt,
     KnownCluster,
-    KnownManifest,
     RayJobState,
+    known_manifest,
     selected,
-    spec_in_force,
 )
 from jobledger.core.values.instants import Instant
 
@@ -217,25 +216,14 @@ def _with_attempt(
 
 
 def _manifest_received(state: RayJobState, event: events.ManifestReceived) -> RayJobState:
-    spec = spec_in_force(state.manifest, event.spec, event.problem)
-    manifest = KnownManifest(
-        generation=event.generation,
-        digest=event.digest,
-        spec=spec,
-        policy=event.policy,
-        finalizer=event.finalizer,
-        problem=event.problem,
-        deleting_at=event.deleting_at,
-        options=event.options,
-        option_problems=event.option_problems,
-    )
+    manifest = known_manifest(event, state.manifest)
     changed = state.manifest is None or state.manifest.digest != event.digest
     received = replace(
         state,
         manifest=manifest,
         refused=() if changed else state.refused,
         repeated=() if changed else state.repeated,
-        suspension_postponed=state.suspension_postponed and spec.suspend,
+        suspension_postponed=state.suspension_postponed and manifest.spec.suspend,
     )
     return with_what_is_due(received, event.at) if changed else received
 

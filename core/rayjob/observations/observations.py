@@ -1,14 +1,14 @@
 """The types of observations of a RayJob."""
 
-from typing import Annotated, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct, field
 
 from jobledger.core.jobs.identity import JobIdentity as JobIdentity  # noqa: PLC0414 asked for here as well
-from jobledger.core.jobs.observations import SharedObservation, Survey
+from jobledger.core.jobs.manifest.shared_manifest import SharedManifestSeen
+from jobledger.core.jobs.observations import SharedObservation
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.options import NOTHING_ASKED, RetryOptions
-from jobledger.core.log.observed import TOLD_ONCE
 from jobledger.core.rayjob.observations.pods import PodFact, PodLook
 from jobledger.core.rayjob.phases import JobStatus
 from jobledger.core.rayjob.spec.spec import RayJobSpec
@@ -50,43 +50,17 @@ class SeenStatus(Struct, frozen=True, kw_only=True, gc=False):
     failed: int = 0
 
 
-class ManifestSeen(Struct, frozen=True, kw_only=True, gc=False):
+class ManifestSeen(SharedManifestSeen, frozen=True, kw_only=True, gc=False):
     """The RayJob object as it is."""
 
-    id: ObservationId
-    at: Instant
-    identity: JobIdentity
-    generation: int
-    digest: str
-    """Keyed digest of the whole specification."""
     spec: RayJobSpec
     problem: Problem | None
     policy: Policy
     finalizer: bool
     """Whether it carries the finalizer."""
-    deleting_at: Instant | None
     status: SeenStatus
-    document: Annotated[Manifest, TOLD_ONCE] = field(default_factory=dict)
-    """The redacted specification, labels and annotations."""
     options: RetryOptions = NOTHING_ASKED
     """What its annotations ask for."""
-    option_problems: tuple[str, ...] = ()
-    """Annotations of ours that are left out, and why."""
-    recorded: str = ""
-    """Why the job is only recorded here; empty: it is controlled."""
-    in_between: bool = False
-    """It tells what another controller has done since this one stopped; of an unknown job it tells
-    nothing."""
-    written_here: bool = False
-    """Whether this controller was the last to write the status."""
-    observed_generation: int = 0
-    """The generation that the status tells of; 0: it tells of none."""
-    survey: Survey | None = None
-    """What of the job is there; None: it is not known yet."""
-    recover: str = ""
-    """Which holding of the job its annotation asks to end (`lost_history.mark_of`)."""
-    instead_of: int = 0
-    """The generation that the log had when the object was asked for; 0: nobody asked."""
 
 
 class ManifestGone(Struct, frozen=True, kw_only=True):

@@ -1,14 +1,17 @@
 """Events that follow from an observation of the TrainJob, its runtime, JobSet or other objects."""
 
+from jobledger.core.jobs.control.control_change import control_of
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
+from jobledger.core.jobs.control.lost_history import unknown_job
 from jobledger.core.jobs.control.went_back import is_late_news, is_old_look, is_older_version
 from jobledger.core.jobs.events import ControlReleased
+from jobledger.core.jobs.manifest.news import manifest_changes
 from jobledger.core.jobs.outcomes import rejected
 from jobledger.core.jobs.pending.effects import EffectKind, is_under_way
 from jobledger.core.trainjob.conditions import merged
 from jobledger.core.trainjob.decide.on_contributions import on_source_gone
-from jobledger.core.trainjob.decide.on_lost_history import is_unknown_but_ours, unknown_job
-from jobledger.core.trainjob.decide.recorded_control import control_of
+from jobledger.core.trainjob.decide.on_lost_history import is_unknown_but_ours
+from jobledger.core.trainjob.decide.recorded_control import TRAINJOB_CONTROL
 from jobledger.core.trainjob.events import (
     BuilderChanged,
     DependentVanished,
@@ -41,6 +44,7 @@ from jobledger.core.trainjob.state import (
     is_applying,
     is_built_by_another,
     is_final,
+    known_trainjob,
 )
 
 News = tuple[TrainJobEvent, ...]
@@ -60,7 +64,7 @@ def on_trainjob_seen(state: TrainJobState, seen: TrainJobSeen) -> News:
     if is_built_by_another(state, seen.builder) and seen.spec.runtime.is_supported:
         again = (BuilderChanged(at=seen.at, builder=seen.builder),)
     withheld = _withheld(state, seen, known)
-    return *_changes(seen, known), *withheld, *again, *control_of(state, seen)
+    return *_changes(seen, known), *withheld, *again, *control_of(TRAINJOB_CONTROL, state, seen)
 
 
 def _withheld(state: TrainJobState, seen: TrainJobSeen, known: KnownTrainJob) -> News:
@@ -76,21 +80,10 @@ def _withheld(state: TrainJobState, seen: TrainJobSeen, known: KnownTrainJob) ->
 
 
 def _changes(seen: TrainJobSeen, known: KnownTrainJob) -> News:
-    now = KnownTrainJob(
-        generation=seen.generation,
-        digest=seen.digest,
-        spec=seen.spec,
-        policy=seen.policy,
-        deleting_at=seen.deleting_at,
-        option_problems=seen.option_problems,
-    )
-    if now == known:
+    if known_trainjob(seen) == known:
         return ()
     received = _received(seen, with_document=seen.digest != known.digest)
-    left_out = rejected(seen.at, seen.option_problems, known.option_problems)
-    if seen.deleting_at is not None and known.deleting_at is None:
-        return received, *left_out, TrainJobDeletionStarted(at=seen.deleting_at)
-    return received, *left_out
+    return manifest_changes(seen, known, received, TrainJobDeletionStarted)
 
 
 def _first_sight(seen: TrainJobSeen) -> News:

@@ -5,6 +5,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from jobledger.core.jobs.evolve.open_work import not_refused, tried_soon
+from jobledger.core.jobs.evolve.shared_events import with_manifest
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.conditions import Condition, is_true, with_condition
@@ -30,9 +31,9 @@ from jobledger.core.trainjob.phases import (
 from jobledger.core.trainjob.state import (
     Built,
     KnownJobSet,
-    KnownTrainJob,
     TrainAttempt,
     TrainJobState,
+    known_trainjob,
 )
 from jobledger.core.values.instants import Instant
 
@@ -47,7 +48,7 @@ def evolve_life(state: TrainJobState, event: events.TrainLifeEvent) -> TrainJobS
         case events.OthersTrainStatusObserved():
             return others_status_observed(state, event.status)
         case events.TrainJobReceived():
-            return _received(state, event)
+            return with_manifest(state, known_trainjob(event))
         case events.JobsBuildFailed() | events.JobsCreationFailed():
             return _not_created(state, event)
         case events.RuntimePatchesWithheld():
@@ -109,28 +110,6 @@ def _adopted(state: TrainJobState, event: events.TrainJobAdopted) -> TrainJobSta
         ended_at=end.since if end is not None else None,
         succeeded=int(end is not None and end.type == COMPLETE),
         failed=int(end is not None and end.type == FAILED),
-    )
-
-
-def _received(state: TrainJobState, event: events.TrainJobReceived) -> TrainJobState:
-    manifest = KnownTrainJob(
-        generation=event.generation,
-        digest=event.digest,
-        spec=event.spec,
-        policy=event.policy,
-        deleting_at=event.deleting_at,
-        option_problems=event.option_problems,
-    )
-    before = state.manifest
-    changed = before is None or (before.digest, before.generation) != (
-        event.digest,
-        event.generation,
-    )
-    return replace(
-        state,
-        manifest=manifest,
-        refused=() if changed else state.refused,
-        repeated=() if changed else state.repeated,
     )
 
 

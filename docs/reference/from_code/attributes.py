@@ -30,7 +30,14 @@ def class_words(cls: type) -> str:
 
 
 def attributes(cls: type) -> Iterator[Attribute]:
-    """Yield the annotated or assigned attributes of a class in the order of the source."""
+    """Yield the annotated or assigned attributes of a class, those of its bases of ours first."""
+    ours = [base for base in cls.__mro__ if base.__module__.startswith("jobledger.")]
+    found = {one.name: one for base in reversed(ours) for one in _attributes_in(base)}
+    yield from found.values()
+
+
+def _attributes_in(cls: type) -> Iterator[Attribute]:
+    """Yield what the source of a class itself says, in its order."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
     definition = tree.body[0]
     assert isinstance(definition, ast.ClassDef), "the source of a class is a class"  # noqa: S101 our own bug
