@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from jobledger.adapters.service.evidence.one_capture import Capture, CaptureParts, Scene
 from jobledger.adapters.service.evidence.own_pods import is_own_pod, own_pods, own_uid
+from jobledger.adapters.service.evidence.uncreated_pods import refused_creators
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.work.turn_pool import TurnPool
 from jobledger.adapters.telemetry.logging import get_logger
@@ -81,9 +82,9 @@ class Capturer:
     def while_waiting(
         self, stream: StreamId, job: CachedJob, state: JobState, about: SceneObject
     ) -> bool:
-        """Capture why Pods of an attempt wait, if some are in trouble; return whether some are.
+        """Capture why Pods of an attempt wait or are not created; return whether something says so.
 
-        Raises as the cluster does. Nothing is kept of an attempt whose Pods are well.
+        Raises as the cluster does. Nothing is kept of an attempt whose Pods are there and well.
         """
         scene = _scene(stream, job, state, "", about)
         if scene is None:
@@ -92,11 +93,16 @@ class Capturer:
         uid = own_uid(cluster, self._parts.live, job, kind, about.name, about.uid)
         own = SceneObject(kind=kind, name=about.name, uid=uid)
         found = own_pods(cluster, self._parts.live, namespace, own) if uid else ()
+        refused: tuple[SceneObject, ...] = ()
         if not any(trouble(pod) >= IN_TROUBLE for pod in pods_kept(found, str)):
-            return False
+            witness = self._parts.witness
+            refused = refused_creators(cluster, witness, state, namespace, own, found)
+            if not refused:
+                return False
         whole = kind_of(state).evidence.whole(job.identity, state).kind
         beside = "" if kind == whole else kind
-        scene = replace(scene, occasion=waiting_occasion(scene.attempt, beside))
+        occasion = waiting_occasion(scene.attempt, beside)
+        scene = replace(scene, occasion=occasion, refused=refused)
         if self._is_new(stream, state, scene.occasion):
             self.capture(scene)
         return True

@@ -91,6 +91,8 @@ class Scene:
     """Unless a Pod says otherwise: the Ray job has ended by itself, and this is not why."""
     began: Instant | None = None
     """When the Ray job did, if it is known."""
+    refused: tuple[SceneObject, ...] = ()
+    """What was refused to create Pods, the object itself or Jobs of it."""
     pod: Manifest | None = None
     """The one Pod that is looked at, as it was seen, and is the job's own; None: all of them."""
 
@@ -161,13 +163,18 @@ class Capture:
             yield "Pods", self._pods
         if self._uid and not scene.is_well:
             yield self._about_the_whole()
+        for one in scene.refused:
+            if one.kind != scene.kind:
+                yield self._about(one.kind, one.name, one.uid)
         if scene.address and scene.job_id:
             yield "the Ray job", self._ray
             yield "log of the driver", self._driver_log
 
     def _about_the_whole(self) -> tuple[str, Callable[[], None]]:
-        kind, name = self._scene.kind, self._scene.name
-        return f"Events of {kind} {name}", partial(self._events, kind, name, self._uid)
+        return self._about(self._scene.kind, self._scene.name, self._uid)
+
+    def _about(self, kind: str, name: str, uid: str) -> tuple[str, Callable[[], None]]:
+        return f"Events of {kind} {name}", partial(self._events, kind, name, uid)
 
     def _questions_about_pods(self) -> Iterator[tuple[str, Callable[[], None]]]:
         pods = self._found.pods
@@ -175,7 +182,7 @@ class Capture:
             yield self._about_the_whole()
         for pod in pods[:EVENTS_ABOUT_PODS_MAX]:
             if trouble(pod):
-                yield f"Events of Pod {pod.name}", partial(self._events, "Pod", pod.name, pod.uid)
+                yield self._about("Pod", pod.name, pod.uid)
         yield from self._questions_about_logs(self._worth_a_log(pods))
 
     def _questions_about_logs(

@@ -19,9 +19,10 @@ from jobledger.core.kinds import KINDS
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, Cluster, Resource
 from jobledger.core.values.documents import Manifest, text
 
-_RESOURCES: Mapping[str, Resource] = {
+RESOURCES: Mapping[str, Resource] = {
     made.kind: made for kind in KINDS.values() for made in kind.api.made
 }
+"""Kinds of objects that attempts run as."""
 
 
 def own_uid(
@@ -36,7 +37,7 @@ def own_uid(
     seen = live.child_named(kind, namespace, name)
     if seen is not None and seen.owner_uid == owner:
         return known or seen.uid
-    found = cluster.get(_RESOURCES[kind], namespace, name)
+    found = cluster.get(RESOURCES[kind], namespace, name)
     if found is None:
         return known
     uid = text(found, "metadata", "uid")
@@ -49,14 +50,14 @@ def own_pods(
     cluster: Cluster, live: ObjectCache, namespace: str, about: SceneObject
 ) -> Sequence[Manifest]:
     """Return the Pods of an object, whose UID is known. Raises as the port does."""
-    selector = f"{_RESOURCES[about.kind].pod_label}={about.name}"
+    selector = f"{RESOURCES[about.kind].pod_label}={about.name}"
     listed = cluster.list(PODS, namespace, selector).items
     if about.kind != JOBSETS.kind:
         return controlled_by(listed, {about.uid})
     owners = {owner.uid for one in listed if (owner := controller_of(one)) is not None}
     known = {uid for uid in owners if live.job_owners.jobset_of(uid) == about.uid}
     if known < owners:
-        known |= _jobs_of(cluster, namespace, about)
+        known |= _uids_of_jobs(cluster, namespace, about)
     return controlled_by(listed, known)
 
 
@@ -68,13 +69,17 @@ def is_own_pod(
         return controller.uid == about.uid
     if jobset := live.job_owners.jobset_of(controller.uid):
         return jobset == about.uid
-    return controller.uid in _jobs_of(cluster, namespace, about)
+    return controller.uid in _uids_of_jobs(cluster, namespace, about)
 
 
-def _jobs_of(cluster: Cluster, namespace: str, jobset: SceneObject) -> set[str]:
-    """Return the UIDs of the Jobs that a JobSet controls. Raises as the port does."""
+def jobs_of(cluster: Cluster, namespace: str, jobset: SceneObject) -> Sequence[Manifest]:
+    """Return the Jobs that a JobSet controls. Raises as the port does."""
     jobs = cluster.list(BATCH_JOBS, namespace, f"{JOBSETS.pod_label}={jobset.name}").items
-    return {text(one, "metadata", "uid") for one in controlled_by(jobs, {jobset.uid})}
+    return controlled_by(jobs, {jobset.uid})
+
+
+def _uids_of_jobs(cluster: Cluster, namespace: str, jobset: SceneObject) -> set[str]:
+    return {text(one, "metadata", "uid") for one in jobs_of(cluster, namespace, jobset)}
 
 
 def name_was_taken(cluster: Cluster, namespace: str, pod: PodEvidence) -> bool:

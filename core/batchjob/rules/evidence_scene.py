@@ -6,6 +6,7 @@ from jobledger.core.jobs.evidence.scene import (
     AttemptScene,
     EvidenceRules,
     SceneObject,
+    job_is_short,
     nothing_beside,
 )
 from jobledger.core.jobs.identity import JobIdentity
@@ -40,5 +41,6 @@ BATCHJOB_EVIDENCE = EvidenceRules(
     beside=nothing_beside,
     scene=_scene,
     waits_now=_waits_now,
+    is_short=job_is_short,
     well_pods_of=frozenset({"Job"}),
 )

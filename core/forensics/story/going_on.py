@@ -158,6 +158,8 @@ def left_undone(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
 def waited_for(read: ReadEvent, quote: Quote | None, verb: str) -> Sentence | None:
     """Return which Pod is waited for, since when and why; None if what is quoted is another.
 
+    Where none is in trouble, some were not created.
+
     Args:
         read: the event that tells of Pods in trouble.
         quote: what is quoted of it.
@@ -165,8 +167,12 @@ def waited_for(read: ReadEvent, quote: Quote | None, verb: str) -> Sentence | No
     """
     assert isinstance(read.event, shared.EvidenceCaptured)
     pods = [pod for pod in read.event.pods if trouble(pod)]
-    if quote is None or quote.version != read.version or not pods:
+    if quote is None or quote.version != read.version:
         return None
+    if not pods:
+        seen = f"Pods that are not created, as seen at {rfc3339(read.occurred_at)}"
+        text = f"It {verb} for {seen}: {quote.text.rstrip('.')}."
+        return Sentence(text=text, versions=(read.version,))
     pod = next((one for one in pods if one.name in quote.where), pods[0])
     if not _waits(pod):
         return None

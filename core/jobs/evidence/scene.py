@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind
-from jobledger.core.values.documents import Manifest
+from jobledger.core.values.documents import Manifest, child, items, number
 from jobledger.core.values.instants import Instant
 
 State = TypeVar("State")
@@ -39,6 +39,23 @@ class AttemptScene:
     """Whether it has ended, or goes on no more: what goes then is no news."""
 
 
+def job_is_short(job: Manifest, pods: int = 0) -> bool:
+    """Return whether Pods of a Job are not created, by its own count; not while it tries again.
+
+    Source: Kubernetes, batch/v1 JobSpec and JobStatus.
+    """
+    del pods
+    spec, status = child(job, "spec"), child(job, "status")
+    is_idle = spec.get("suspend") is True or number(status, "failed")
+    if is_idle or items(status, "conditions"):
+        return False
+    wanted = number(spec, "parallelism")
+    wanted = 1 if wanted is None else wanted
+    completions = number(spec, "completions")
+    wanted = wanted if completions is None else min(wanted, completions)
+    return (number(status, "active") or 0) + (number(status, "succeeded") or 0) < wanted
+
+
 def of_the_present(state: object, pod: Manifest) -> int:
     """Return 0: all Pods of an object are of the attempt that is under way."""
     del state, pod
@@ -62,6 +79,8 @@ class EvidenceRules(Generic[State]):
     well_pods_of: frozenset[str]
     """Kinds of objects whose Pods are looked at when they are deleted though they are well: nobody
     else has what they wrote."""
+    is_short: Callable[[Manifest, int], bool]
+    """Whether an object of an attempt is to have more Pods than so many; a JobSet: more Jobs."""
     earlier_attempt: Callable[[State, Manifest], int] = of_the_present
     """The attempt before the present one that a Pod is of; 0: it is of the present one."""
     pods_stay: bool = False

@@ -77,7 +77,11 @@ def _in_trouble(pods: Sequence[PodEvidence]) -> Iterator[str]:
 def _evidence_captured(event: shared.EvidenceCaptured) -> str:
     if event.occasion.startswith(f"{WAITING}/"):
         told = dict.fromkeys(_in_trouble(event.pods))
-        return f"Pods of attempt {event.attempt} are in trouble: {'; '.join(told)}"
+        if told:
+            return f"Pods of attempt {event.attempt} are in trouble: {'; '.join(told)}"
+        warned = next((one for one in event.kubernetes_events if one.kind == "Warning"), None)
+        why = f": {warned.reason}: {warned.message}" if warned is not None else ""
+        return f"Pods of attempt {event.attempt} are not created{why}"
     if of_pod := attempt_of(event.occasion):
         told = dict.fromkeys(_in_trouble(event.pods))
         lost = f"; not to be had: {', '.join(item.what for item in event.missing)}"

@@ -2,7 +2,12 @@
 
 from collections.abc import Sequence
 
-from jobledger.core.jobs.evidence.scene import AttemptScene, EvidenceRules, SceneObject
+from jobledger.core.jobs.evidence.scene import (
+    AttemptScene,
+    EvidenceRules,
+    SceneObject,
+    job_is_short,
+)
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.rayjob.events.lifecycle import (
@@ -12,6 +17,7 @@ from jobledger.core.rayjob.events.lifecycle import (
 )
 from jobledger.core.rayjob.phases import JobStatus, Phase
 from jobledger.core.rayjob.state import RayJobState, selects_cluster
+from jobledger.core.values.documents import Manifest, child, number, text
 
 _UNDER_WAY = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})
 
@@ -61,6 +67,17 @@ def _waits_now(identity: JobIdentity, state: RayJobState) -> SceneObject | None:
     return None
 
 
+def _is_short(found: Manifest, pods: int) -> bool:
+    """Return whether Pods of a RayCluster, or of a submitter, are not created.
+
+    Source: raycluster_types.go, RayClusterStatus.
+    """
+    if text(found, "kind") == "Job":
+        return job_is_short(found)
+    workers = number(found, "status", "desiredWorkerReplicas") or 0
+    return child(found, "spec").get("suspend") is not True and pods < 1 + workers
+
+
 RAYJOB_EVIDENCE = EvidenceRules(
     pods_stay=True,
     beside_from=(AttemptReachedRunning, AttemptReachedWaiting),
@@ -70,5 +87,6 @@ RAYJOB_EVIDENCE = EvidenceRules(
     whole=_whole,
     beside=_beside,
     scene=_scene,
+    is_short=_is_short,
     well_pods_of=frozenset({"Job"}),
 )

@@ -10,7 +10,7 @@ from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob.phases import Phase
 from jobledger.core.trainjob.state import TrainJobState
-from jobledger.core.values.documents import Manifest, text
+from jobledger.core.values.documents import Manifest, items, number, text
 
 RESTARTS_LABEL = "jobset.sigs.k8s.io/restart-attempt"
 """Of a Pod: how often its JobSet had been restarted when it was made."""
@@ -50,12 +50,24 @@ def _earlier_attempt(state: TrainJobState, pod: Manifest) -> int:
     return max(0, attempt.number - before) if (before := attempt.restarts - int(told)) > 0 else 0
 
 
+def _is_short(jobset: Manifest, jobs: int) -> bool:
+    """Return whether Jobs of a JobSet are not created.
+
+    Source: JobSet v0.12, api/jobset/v1alpha2, ReplicatedJob.
+    """
+    replicated = items(jobset, "spec", "replicatedJobs")
+    return jobs < sum(
+        1 if (told := number(one, "replicas")) is None else told for one in replicated
+    )
+
+
 TRAINJOB_EVIDENCE = EvidenceRules(
     before={EffectKind.DELETE_JOBSET: "JobSet"},
     whole=_whole,
     beside=nothing_beside,
     scene=_scene,
     waits_now=_waits_now,
+    is_short=_is_short,
     well_pods_of=frozenset({"JobSet"}),
     earlier_attempt=_earlier_attempt,
 )

@@ -13,7 +13,7 @@ from jobledger.adapters.service.effects.waiting_pods import (
 )
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs.observations import EvidenceSeen
-from jobledger.core.ports.cluster import BATCH_JOBS, PODS
+from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, RAYCLUSTERS
 from jobledger.core.rayjob.events.lifecycle import (
     AttemptReachedRunning,
     AttemptStarted,
@@ -26,8 +26,10 @@ from jobledger.core.trainjob.events import JobSetObserved, TrainAttemptEnded, Tr
 from jobledger.core.values.documents import Manifest
 from tests.adapters.service.evidence_scene import CLUSTER, Scene, scene
 from tests.adapters.service.owned import a_child, controller, uid_of
-from tests.adapters.service.test_capturing import NODE, train_state, training
+from tests.adapters.service.test_capturing import NODE, TRAINJOB, train_state, training
 from tests.support.records import NOON
+
+JOB = f"{TRAINJOB}-node-0"
 
 __all__ = ["scene", "training"]  # fixtures
 
@@ -179,3 +181,76 @@ def test_whoever_takes_a_rayjob_over_looks_at_what_it_waits_for(
 def test_an_observation_of_a_jobset_ends_no_look() -> None:
     """Its Pods may fail and be put in place again later."""
     assert JobSetObserved not in begin_or_end_looks("TrainJob")
+
+
+def refused(scene: Scene, kind: str, name: str, uid: str, word: str = "Warning") -> None:
+    """Let Kubernetes Events say that Pods of an object were refused."""
+    event: Manifest = {"type": word, "reason": "FailedCreate", "message": "exceeded quota: q"}
+    scene.witness.events[f"{kind}/{name}"] = [{**event, "involvedObject": {"uid": uid}}]
+
+
+def without_pods(training: Scene, **status: int) -> str:
+    """Let the Job of a TrainJob have no Pod; return its UID."""
+    training.bench.cluster.delete(PODS, "ml", NODE)
+    training.witness.events.clear()
+    training.bench.cluster.edit(BATCH_JOBS, "ml", JOB, spec={"parallelism": 1}, status=status)
+    return uid_of(training.bench, BATCH_JOBS, JOB)
+
+
+def test_that_a_quota_refuses_the_pods_of_a_trainjob_is_kept(training: Scene) -> None:
+    refused(training, "Job", JOB, without_pods(training))
+    assert look(training)() is None
+    (seen,) = training.bench.said()
+    assert isinstance(seen, EvidenceSeen)
+    assert (seen.occasion, seen.pods) == ("waiting/1", ())
+    assert [one.message for one in seen.kubernetes_events] == ["exceeded quota: q"]
+
+
+@pytest.mark.parametrize(
+    ("word", "status", "asked"),
+    [
+        ("Normal", {}, True),  # nothing warns
+        ("Warning", {"active": 1}, False),  # its Pod is there
+        ("Warning", {"failed": 1}, False),  # its controller waits before it tries again
+    ],
+)
+def test_nothing_is_kept_and_no_event_asked_for_where_no_pod_is_lacking(
+    training: Scene, word: str, status: dict[str, int], *, asked: bool
+) -> None:
+    refused(training, "Job", JOB, without_pods(training, **status), word)
+    assert look(training)() == PAUSES_SECONDS[1]
+    assert training.bench.said() == []
+    assert (f"Job/{JOB}" in training.witness.asked_about) is asked
+
+
+def test_events_about_another_object_of_the_name_say_nothing(training: Scene) -> None:
+    without_pods(training)
+    refused(training, "Job", JOB, "another")
+    assert look(training)() == PAUSES_SECONDS[1]
+    assert training.bench.said() == []
+
+
+def test_that_a_quota_refuses_the_jobs_of_a_jobset_is_kept(training: Scene) -> None:
+    without_pods(training)
+    training.bench.cluster.delete(BATCH_JOBS, "ml", JOB)
+    replicated: Manifest = {"replicatedJobs": [{"name": "node"}]}
+    training.bench.cluster.edit(JOBSETS, "ml", TRAINJOB, spec=replicated)
+    refused(training, "JobSet", TRAINJOB, uid_of(training.bench, JOBSETS, TRAINJOB))
+    assert look(training)() is None
+    (seen,) = training.bench.said()
+    assert isinstance(seen, EvidenceSeen)
+    assert [one.reason for one in seen.kubernetes_events] == ["FailedCreate"]
+
+
+@pytest.mark.parametrize(("desired", "kept"), [(1, False), (2, True)])
+def test_that_a_quota_refuses_workers_of_a_raycluster_is_kept(
+    scene: Scene, desired: int, *, kept: bool
+) -> None:
+    scene.bench.cluster.edit(PODS, "ml", "worker-1", status={"phase": "Running"})
+    scene.bench.cluster.edit(RAYCLUSTERS, "ml", CLUSTER, status={"desiredWorkerReplicas": desired})
+    refused(scene, "RayCluster", CLUSTER, uid_of(scene.bench, RAYCLUSTERS, CLUSTER))
+    looking = ray_look(scene, STARTED)
+    assert looking is not None
+    looking()
+    looking()
+    assert bool(scene.bench.said()) is kept
