@@ -7,9 +7,9 @@ log has already is not asked for again.
 import threading
 from dataclasses import dataclass, replace
 
+from jobledger.adapters.service.evidence.absent_pods import warned_of
 from jobledger.adapters.service.evidence.one_capture import Capture, CaptureParts, Scene
 from jobledger.adapters.service.evidence.own_pods import is_own_pod, own_pods, own_uid
-from jobledger.adapters.service.evidence.uncreated_pods import refused_creators
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.work.turn_pool import TurnPool
 from jobledger.adapters.telemetry.logging import get_logger
@@ -82,7 +82,7 @@ class Capturer:
     def while_waiting(
         self, stream: StreamId, job: CachedJob, state: JobState, about: SceneObject
     ) -> bool:
-        """Capture why Pods of an attempt wait or are not created; return whether something says so.
+        """Capture why Pods of an attempt wait, or are not there; return whether something says so.
 
         Raises as the cluster does. Nothing is kept of an attempt whose Pods are there and well.
         """
@@ -93,16 +93,16 @@ class Capturer:
         uid = own_uid(cluster, self._parts.live, job, kind, about.name, about.uid)
         own = SceneObject(kind=kind, name=about.name, uid=uid)
         found = own_pods(cluster, self._parts.live, namespace, own) if uid else ()
-        refused: tuple[SceneObject, ...] = ()
+        warned: tuple[SceneObject, ...] = ()
         if not any(trouble(pod) >= IN_TROUBLE for pod in pods_kept(found, str)):
             witness = self._parts.witness
-            refused = refused_creators(cluster, witness, state, namespace, own, found)
-            if not refused:
+            warned = warned_of(cluster, witness, state, namespace, own, found)
+            if not warned:
                 return False
         whole = kind_of(state).evidence.whole(job.identity, state).kind
         beside = "" if kind == whole else kind
         occasion = waiting_occasion(scene.attempt, beside)
-        scene = replace(scene, occasion=occasion, refused=refused)
+        scene = replace(scene, occasion=occasion, warned_of=warned)
         if self._is_new(stream, state, scene.occasion):
             self.capture(scene)
         return True

@@ -32,6 +32,7 @@ from jobledger.core.jobs.evidence.evidence import (
 )
 from jobledger.core.jobs.evidence.pods import (
     came_after,
+    has_not_begun,
     kubernetes_events_kept,
     log_end,
     pods_kept,
@@ -41,7 +42,7 @@ from jobledger.core.jobs.evidence.scene import SceneObject
 from jobledger.core.jobs.observations import EvidenceSeen
 from jobledger.core.log.redaction.redact import LateSecrets
 from jobledger.core.ports.clock import Clock
-from jobledger.core.ports.cluster import Cluster
+from jobledger.core.ports.cluster import PODS, Cluster
 from jobledger.core.ports.evidence import EvidenceStore, PodWitness
 from jobledger.core.ports.ray_jobs import RayJobs
 from jobledger.core.values.documents import Manifest, text
@@ -91,8 +92,8 @@ class Scene:
     """Unless a Pod says otherwise: the Ray job has ended by itself, and this is not why."""
     began: Instant | None = None
     """When the Ray job did, if it is known."""
-    refused: tuple[SceneObject, ...] = ()
-    """What was refused to create Pods, the object itself or Jobs of it."""
+    warned_of: tuple[SceneObject, ...] = ()
+    """What keeps Pods from being created: the object itself, or Jobs of it."""
     pod: Manifest | None = None
     """The one Pod that is looked at, as it was seen, and is the job's own; None: all of them."""
 
@@ -163,8 +164,8 @@ class Capture:
             yield "Pods", self._pods
         if self._uid and not scene.is_well:
             yield self._about_the_whole()
-        for one in scene.refused:
-            if one.kind != scene.kind:
+        for one in scene.warned_of:
+            if one.kind not in (scene.kind, PODS.kind):
                 yield self._about(one.kind, one.name, one.uid)
         if scene.address and scene.job_id:
             yield "the Ray job", self._ray
@@ -181,7 +182,7 @@ class Capture:
         if self._scene.is_well and any(self._is_odd(pod) for pod in pods):
             yield self._about_the_whole()
         for pod in pods[:EVENTS_ABOUT_PODS_MAX]:
-            if trouble(pod):
+            if trouble(pod) or has_not_begun(pod):
                 yield self._about("Pod", pod.name, pod.uid)
         yield from self._questions_about_logs(self._worth_a_log(pods))
 

@@ -158,7 +158,7 @@ def left_undone(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
 def waited_for(read: ReadEvent, quote: Quote | None, verb: str) -> Sentence | None:
     """Return which Pod is waited for, since when and why; None if what is quoted is another.
 
-    Where none is in trouble, some were not created.
+    Where none is in trouble, some were not created, or do not begin.
 
     Args:
         read: the event that tells of Pods in trouble.
@@ -170,9 +170,7 @@ def waited_for(read: ReadEvent, quote: Quote | None, verb: str) -> Sentence | No
     if quote is None or quote.version != read.version:
         return None
     if not pods:
-        seen = f"Pods that are not created, as seen at {rfc3339(read.occurred_at)}"
-        text = f"It {verb} for {seen}: {quote.text.rstrip('.')}."
-        return Sentence(text=text, versions=(read.version,))
+        return _absent(read, quote, verb)
     pod = next((one for one in pods if one.name in quote.where), pods[0])
     if not _waits(pod):
         return None
@@ -184,6 +182,15 @@ def waited_for(read: ReadEvent, quote: Quote | None, verb: str) -> Sentence | No
     does = ("does", "do") if verb == "waits" else ("did", "did")
     more = f" So {does[others > 1]} {others} more." if others else ""
     text = f"It {verb} for {what}{since}: {quote.text.rstrip('.')}.{more}"
+    return Sentence(text=text, versions=(read.version,))
+
+
+def _absent(read: ReadEvent, quote: Quote, verb: str) -> Sentence:
+    """Return which Pod does not begin, or that some were not created, and why."""
+    name = quote.where.partition(" of Pod/")[2]
+    what = f"Pod {name}, which does not begin" if name else "Pods that are not created"
+    seen = f"as seen at {rfc3339(read.occurred_at)}"
+    text = f"It {verb} for {what}, {seen}: {quote.text.rstrip('.')}."
     return Sentence(text=text, versions=(read.version,))
 
 

@@ -26,6 +26,18 @@ Scrub: TypeAlias = Callable[[str], str]
 ROLE_LABELS = ("ray.io/node-type", "jobset.sigs.k8s.io/replicatedjob-name")
 """Labels that say what a Pod is for; without one it is a submitter's."""
 
+NOT_BEGUN = (
+    "FailedMount",
+    "FailedAttachVolume",
+    "FailedMapVolume",
+    "FailedCreatePodSandBox",
+    "FailedPrepareDynamicResources",
+    "NetworkNotReady",
+)
+"""Kubernetes Events that say why a Pod on a node does not begin. Source: Kubernetes, the kubelet's
+events/event.go; the attach-detach controller's.
+"""
+
 BEING_MADE = ("", "ContainerCreating", "PodInitializing")
 """Why a container waits while all goes its way. Source: Kubernetes, the kubelet's status."""
 
@@ -41,6 +53,15 @@ def trouble(pod: PodEvidence) -> int:
     if pod.reason:
         return 3
     return max((_trouble(one) for one in pod.containers), default=0)
+
+
+def has_not_begun(pod: PodEvidence) -> bool:
+    """Return whether a Pod has a node and none of its containers has begun, in no trouble so far.
+
+    It may wait for a volume or for its network: that stands in Kubernetes Events alone.
+    """
+    waits = all(one.state == "waiting" for one in pod.containers)
+    return pod.phase == "Pending" and pod.node != "" and waits and not trouble(pod)
 
 
 def came_after(pod: PodEvidence, instant: Instant | None) -> bool:

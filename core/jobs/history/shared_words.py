@@ -80,8 +80,13 @@ def _evidence_captured(event: shared.EvidenceCaptured) -> str:
         if told:
             return f"Pods of attempt {event.attempt} are in trouble: {'; '.join(told)}"
         warned = next((one for one in event.kubernetes_events if one.kind == "Warning"), None)
-        why = f": {warned.reason}: {warned.message}" if warned is not None else ""
-        return f"Pods of attempt {event.attempt} are not created{why}"
+        if warned is None:
+            return f"Pods of attempt {event.attempt} do not begin"
+        kind, _, name = warned.object.partition("/")
+        said = f"{warned.reason}: {warned.message}"
+        if kind == "Pod":
+            return f"Pod {name} of attempt {event.attempt} does not begin: {said}"
+        return f"Pods of attempt {event.attempt} are not created: {said}"
     if of_pod := attempt_of(event.occasion):
         told = dict.fromkeys(_in_trouble(event.pods))
         lost = f"; not to be had: {', '.join(item.what for item in event.missing)}"

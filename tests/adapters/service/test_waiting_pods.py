@@ -12,7 +12,8 @@ from jobledger.adapters.service.effects.waiting_pods import (
     waiting_look,
 )
 from jobledger.core.catalogue import JobEvent
-from jobledger.core.jobs.observations import EvidenceSeen
+from jobledger.core.forensics.story.timeline import in_words
+from jobledger.core.jobs.observations import EvidenceSeen, evidence_of
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, RAYCLUSTERS
 from jobledger.core.rayjob.events.lifecycle import (
     AttemptReachedRunning,
@@ -254,3 +255,52 @@ def test_that_a_quota_refuses_workers_of_a_raycluster_is_kept(
     looking()
     looking()
     assert bool(scene.bench.said()) is kept
+
+
+def begins(training: Scene, node: str, container: Manifest) -> None:
+    """Let the Pod be on a node, with a container in a state."""
+    training.witness.events.clear()
+    waits: Manifest = {"name": "node", "restartCount": 0, "state": container}
+    shown: Manifest = {"phase": "Pending", "containerStatuses": [waits]}
+    training.bench.cluster.edit(PODS, "ml", NODE, spec={"nodeName": node}, status=shown)
+
+
+def warns(training: Scene, reason: str) -> None:
+    """Let a Kubernetes Event about the Pod say that there is no ConfigMap of a name."""
+    missing: Manifest = {"type": "Warning", "reason": reason, "message": "configmap not found"}
+    about: Manifest = {"uid": uid_of(training.bench, PODS, NODE), "kind": "Pod", "name": NODE}
+    training.witness.events[f"Pod/{NODE}"] = [{**missing, "involvedObject": about}]
+
+
+CREATING: Manifest = {"waiting": {"reason": "ContainerCreating"}}
+
+
+def test_that_a_pod_waits_for_a_volume_is_kept(training: Scene) -> None:
+    begins(training, "gpu-9", CREATING)
+    warns(training, "FailedMount")
+    assert look(training)() is None
+    (seen,) = training.bench.said()
+    assert isinstance(seen, EvidenceSeen)
+    assert [one.message for one in seen.kubernetes_events] == ["configmap not found"]
+    (kept,) = evidence_of(seen, (), 1)
+    assert (
+        in_words(kept)
+        == f"Pod {NODE} of attempt 1 does not begin: FailedMount: configmap not found"
+    )
+
+
+@pytest.mark.parametrize(
+    ("node", "container", "reason"),
+    [
+        ("gpu-9", CREATING, "FailedScheduling"),  # of before it had a node
+        ("gpu-9", {"running": {}}, "FailedMount"),
+        ("", CREATING, "FailedMount"),
+    ],
+)
+def test_of_a_pod_that_begins_nothing_is_kept(
+    training: Scene, node: str, container: Manifest, reason: str
+) -> None:
+    begins(training, node, container)
+    warns(training, reason)
+    assert look(training)() == PAUSES_SECONDS[1]
+    assert training.bench.said() == []

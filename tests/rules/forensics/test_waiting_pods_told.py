@@ -96,6 +96,37 @@ def test_which_pod_is_waited_for_and_since_when_is_the_second_sentence(
     assert not any("The first sign" in one.text for one in account.sentences)
 
 
+SEEN = f"as seen at {rfc3339(after(40))}"
+QUOTA = 'pods "etl-x" is forbidden: exceeded quota: all'
+NO_CONFIG = 'MountVolume.SetUp failed for volume "c": configmap "c" not found'
+
+
+@pytest.mark.parametrize(
+    ("capture", "cause", "sentence"),
+    [
+        (
+            Capture(kubernetes_events=(warning("FailedCreate", QUOTA, "Job/etl"),)),
+            "quota",
+            f"It waits for Pods that are not created, {SEEN}: FailedCreate: {QUOTA}.",
+        ),
+        (
+            Capture(
+                pods=(pod("etl-x", phase="Pending"),),
+                kubernetes_events=(warning("FailedMount", NO_CONFIG, "Pod/etl-x"),),
+            ),
+            "container-config",
+            f"It waits for Pod etl-x, which does not begin, {SEEN}: FailedMount: {NO_CONFIG}.",
+        ),
+    ],
+)
+def test_what_kubernetes_events_alone_say_of_absent_pods_is_told(
+    capture: Capture, cause: str, sentence: str
+) -> None:
+    account = told(kept(capture))
+    assert account.sentences[1].text == sentence
+    assert account.failure_class == cause
+
+
 def test_what_a_job_waited_for_that_is_deleted_is_told() -> None:
     capture = Capture(pods=(WAITS, replace(WAITS, name="etl-y")))
     account = told(kept(capture), manifest_gone())

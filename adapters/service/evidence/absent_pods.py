@@ -1,0 +1,70 @@
+"""Finds what keeps Pods of an attempt from being created, or from beginning on their node.
+
+A quota, a limit or a policy that refuses a Pod leaves nothing but Kubernetes Events: its controller
+tries again, and no status says why. A Pod that waits for a volume or its network looks like one
+whose image is being pulled. To find the Events about one object the API server looks through all of
+the namespace, so they are asked for only of what is short of Pods, and of Pods that do not begin.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from jobledger.adapters.service.evidence.own_pods import RESOURCES, jobs_of
+from jobledger.core.jobs.evidence.pods import NOT_BEGUN, has_not_begun, pods_kept
+from jobledger.core.jobs.evidence.scene import SceneObject, job_is_short
+from jobledger.core.kinds import JobState, kind_of
+from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, Cluster
+from jobledger.core.ports.evidence import PodWitness
+from jobledger.core.values.documents import Manifest, text
+
+ASKED_ABOUT_MAX = 2
+"""Pods, and Jobs of one JobSet, about which Events are asked for; others wait for the same."""
+
+
+def warned_of(
+    cluster: Cluster,
+    witness: PodWitness,
+    state: JobState,
+    namespace: str,
+    about: SceneObject,
+    pods: Sequence[Manifest],
+) -> tuple[SceneObject, ...]:
+    """Return the objects that Kubernetes warns of; `about` has these Pods. Raises as the ports."""
+    return tuple(
+        one
+        for one in (*_not_begun(pods), *_short_of_pods(cluster, state, namespace, about, pods))
+        if any(_warns(event, one) for event in witness.events_about(namespace, one.kind, one.name))
+    )
+
+
+def _warns(event: Manifest, of: SceneObject) -> bool:
+    if text(event, "involvedObject", "uid") != of.uid:
+        return False
+    reason = text(event, "reason")
+    return reason in NOT_BEGUN if of.kind == PODS.kind else text(event, "type") == "Warning"
+
+
+def _not_begun(pods: Sequence[Manifest]) -> list[SceneObject]:
+    waiting = [one for one in pods_kept(pods, str) if has_not_begun(one)]
+    return [
+        SceneObject(kind=PODS.kind, name=one.name, uid=one.uid) for one in waiting[:ASKED_ABOUT_MAX]
+    ]
+
+
+def _short_of_pods(
+    cluster: Cluster,
+    state: JobState,
+    namespace: str,
+    about: SceneObject,
+    pods: Sequence[Manifest],
+) -> Iterator[SceneObject]:
+    """Yield the object if it is short of Pods; of a JobSet also its Jobs that are."""
+    found = cluster.get(RESOURCES[about.kind], namespace, about.name)
+    if found is None or text(found, "metadata", "uid") != about.uid:
+        return
+    is_set = about.kind == JOBSETS.kind
+    jobs = jobs_of(cluster, namespace, about) if is_set else ()
+    if kind_of(state).evidence.is_short(found, len(jobs if is_set else pods)):
+        yield about
+    for job in [one for one in jobs if job_is_short(one)][:ASKED_ABOUT_MAX]:
+        name, uid = text(job, "metadata", "name"), text(job, "metadata", "uid")
+        yield SceneObject(kind=BATCH_JOBS.kind, name=name, uid=uid)
