@@ -1,15 +1,16 @@
-"""Finds what keeps Pods of an attempt from being created, or from beginning on their node.
+"""Finds what keeps Pods of an attempt from being created, from beginning, or from being ready.
 
 A quota, a limit or a policy that refuses a Pod leaves nothing but Kubernetes Events: its controller
 tries again, and no status says why. A Pod that waits for a volume or its network looks like one
-whose image is being pulled. To find the Events about one object the API server looks through all of
-the namespace, so they are asked for only of what is short of Pods, and of Pods that do not begin.
+whose image is being pulled, and one whose probe fails just is not ready. To find the Events about
+one object the API server looks through all of the namespace, so they are asked for only of what is
+short of Pods, and of Pods that wait.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from jobledger.adapters.service.evidence.own_pods import RESOURCES, jobs_of
-from jobledger.core.jobs.evidence.pods import NOT_BEGUN, has_not_begun, pods_kept
+from jobledger.core.jobs.evidence.pods import pods_kept, waits_quietly
 from jobledger.core.jobs.evidence.scene import SceneObject, job_is_short
 from jobledger.core.kinds import JobState, kind_of
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, Cluster
@@ -29,25 +30,24 @@ def warned_of(
     pods: Sequence[Manifest],
 ) -> tuple[SceneObject, ...]:
     """Return the objects that Kubernetes warns of; `about` has these Pods. Raises as the ports."""
+    found = [one for one in pods_kept(pods, str) if waits_quietly(one)][:ASKED_ABOUT_MAX]
+    reasons = {pod.uid: waits_quietly(pod) for pod in found}
+    waiting = [SceneObject(kind=PODS.kind, name=pod.name, uid=pod.uid) for pod in found]
     return tuple(
         one
-        for one in (*_not_begun(pods), *_short_of_pods(cluster, state, namespace, about, pods))
-        if any(_warns(event, one) for event in witness.events_about(namespace, one.kind, one.name))
+        for one in (*waiting, *_short_of_pods(cluster, state, namespace, about, pods))
+        if any(
+            _warns(event, one.uid, reasons.get(one.uid, ()))
+            for event in witness.events_about(namespace, one.kind, one.name)
+        )
     )
 
 
-def _warns(event: Manifest, of: SceneObject) -> bool:
-    if text(event, "involvedObject", "uid") != of.uid:
-        return False
-    reason = text(event, "reason")
-    return reason in NOT_BEGUN if of.kind == PODS.kind else text(event, "type") == "Warning"
-
-
-def _not_begun(pods: Sequence[Manifest]) -> list[SceneObject]:
-    waiting = [one for one in pods_kept(pods, str) if has_not_begun(one)]
-    return [
-        SceneObject(kind=PODS.kind, name=one.name, uid=one.uid) for one in waiting[:ASKED_ABOUT_MAX]
-    ]
+def _warns(event: Manifest, uid: str, reasons: Collection[str]) -> bool:
+    """Return whether an Event warns of an object, for one of the reasons if there are any."""
+    is_of_these = not reasons or text(event, "reason") in reasons
+    is_about = text(event, "involvedObject", "uid") == uid
+    return is_about and is_of_these and text(event, "type") == "Warning"
 
 
 def _short_of_pods(

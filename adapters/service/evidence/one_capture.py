@@ -32,11 +32,11 @@ from jobledger.core.jobs.evidence.evidence import (
 )
 from jobledger.core.jobs.evidence.pods import (
     came_after,
-    has_not_begun,
     kubernetes_events_kept,
     log_end,
     pods_kept,
     trouble,
+    waits_quietly,
 )
 from jobledger.core.jobs.evidence.scene import SceneObject
 from jobledger.core.jobs.observations import EvidenceSeen
@@ -182,7 +182,7 @@ class Capture:
         if self._scene.is_well and any(self._is_odd(pod) for pod in pods):
             yield self._about_the_whole()
         for pod in pods[:EVENTS_ABOUT_PODS_MAX]:
-            if trouble(pod) or has_not_begun(pod):
+            if trouble(pod) or waits_quietly(pod):
                 yield self._about("Pod", pod.name, pod.uid)
         yield from self._questions_about_logs(self._worth_a_log(pods))
 

@@ -9,7 +9,7 @@ from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.evidence.evidence import PodEvidence
 from jobledger.core.jobs.evidence.pod_failures import attempt_of
-from jobledger.core.jobs.evidence.pods import is_stuck, trouble
+from jobledger.core.jobs.evidence.pods import is_stuck, quiet_wait, trouble
 from jobledger.core.jobs.evidence.scene import waiting_beside
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
@@ -158,7 +158,7 @@ def left_undone(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
 def waited_for(read: ReadEvent, quote: Quote | None, verb: str) -> Sentence | None:
     """Return which Pod is waited for, since when and why; None if what is quoted is another.
 
-    Where none is in trouble, some were not created, or do not begin.
+    Where none is in trouble, some were not created, do not begin, or are not ready.
 
     Args:
         read: the event that tells of Pods in trouble.
@@ -170,7 +170,7 @@ def waited_for(read: ReadEvent, quote: Quote | None, verb: str) -> Sentence | No
     if quote is None or quote.version != read.version:
         return None
     if not pods:
-        return _absent(read, quote, verb)
+        return _absent(read, read.event.pods, quote, verb)
     pod = next((one for one in pods if one.name in quote.where), pods[0])
     if not _waits(pod):
         return None
@@ -185,10 +185,10 @@ def waited_for(read: ReadEvent, quote: Quote | None, verb: str) -> Sentence | No
     return Sentence(text=text, versions=(read.version,))
 
 
-def _absent(read: ReadEvent, quote: Quote, verb: str) -> Sentence:
-    """Return which Pod does not begin, or that some were not created, and why."""
+def _absent(read: ReadEvent, pods: Sequence[PodEvidence], quote: Quote, verb: str) -> Sentence:
+    """Return which Pod does not begin or is not ready, or that some are not created, and why."""
     name = quote.where.partition(" of Pod/")[2]
-    what = f"Pod {name}, which does not begin" if name else "Pods that are not created"
+    what = f"Pod {name}, which {quiet_wait(pods, name)}" if name else "Pods that are not created"
     seen = f"as seen at {rfc3339(read.occurred_at)}"
     text = f"It {verb} for {what}, {seen}: {quote.text.rstrip('.')}."
     return Sentence(text=text, versions=(read.version,))

@@ -80,7 +80,8 @@ class PodEvidence(Struct, frozen=True, kw_only=True):
     message: str = ""
     containers: tuple[ContainerEnd, ...] = ()
     waits_since: Instant | None = None
-    """Since when no node has taken it, or its containers have not begun on the one that has."""
+    """Since when no node has taken it, its containers have not begun on the one that has, or all of
+    them run and it is not ready."""
 
 
 class SeenKubernetesEvent(Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 Source: Kubernetes, core/v1 PodStatus, ContainerStatus and Event.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from jobledger.core.jobs.evidence.evidence import (
@@ -38,6 +38,9 @@ NOT_BEGUN = (
 events/event.go; the attach-detach controller's.
 """
 
+NOT_READY = ("Unhealthy",)
+"""Kubernetes Events that say why a Pod that runs is not ready: a probe failed."""
+
 BEING_MADE = ("", "ContainerCreating", "PodInitializing")
 """Why a container waits while all goes its way. Source: Kubernetes, the kubelet's status."""
 
@@ -55,13 +58,24 @@ def trouble(pod: PodEvidence) -> int:
     return max((_trouble(one) for one in pod.containers), default=0)
 
 
-def has_not_begun(pod: PodEvidence) -> bool:
-    """Return whether a Pod has a node and none of its containers has begun, in no trouble so far.
+def waits_quietly(pod: PodEvidence) -> tuple[str, ...]:
+    """Return the reasons of Kubernetes Events that may say what a Pod waits for, if it does.
 
-    It may wait for a volume or for its network: that stands in Kubernetes Events alone.
+    It is in no trouble by its own status: it has a node and does not begin there, for want of a
+    volume or its network, or it runs and is not ready, as its probe fails.
     """
+    if trouble(pod):
+        return ()
+    if pod.phase == "Running":
+        return NOT_READY if pod.waits_since is not None else ()
     waits = all(one.state == "waiting" for one in pod.containers)
-    return pod.phase == "Pending" and pod.node != "" and waits and not trouble(pod)
+    return NOT_BEGUN if pod.phase == "Pending" and pod.node and waits else ()
+
+
+def quiet_wait(pods: Iterable[PodEvidence], name: str) -> str:
+    """Return in words how a Pod waits that is in no trouble."""
+    runs = any(one.name == name and one.phase == "Running" for one in pods)
+    return "is not ready" if runs else "does not begin"
 
 
 def came_after(pod: PodEvidence, instant: Instant | None) -> bool:
@@ -103,14 +117,16 @@ def pod_evidence(pod: Manifest, scrub: Scrub) -> PodEvidence:
     )
 
 
-def _waits_since(status: Manifest, containers: Iterable[ContainerEnd]) -> Instant | None:
+def _waits_since(status: Manifest, containers: Sequence[ContainerEnd]) -> Instant | None:
     """Return since when a Pod waits; of a container that waits, its status tells no time."""
     placed = parse_rfc3339(text(status, "startTime"))
+    runs = text(status, "phase") == "Running" and all(one.state == "running" for one in containers)
     for condition in items(status, "conditions"):
-        if text(condition, "type") == "PodScheduled":
-            changed = parse_rfc3339(text(condition, "lastTransitionTime"))
-            if text(condition, "status") == "False":
-                return changed
+        kind, is_false = text(condition, "type"), text(condition, "status") == "False"
+        changed = parse_rfc3339(text(condition, "lastTransitionTime"))
+        if is_false and (kind == "PodScheduled" or (kind == "Ready" and runs)):
+            return changed
+        if kind == "PodScheduled":
             placed = placed or changed
     return placed if any(is_stuck(one) for one in containers) else None
 

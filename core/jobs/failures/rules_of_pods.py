@@ -208,4 +208,12 @@ OF_PODS: tuple[FailureRule, ...] = (
             ),
         ),
     ),
+    FailureRule(
+        name="not-ready",
+        group=FailureClass.OTHER,
+        before_running=True,
+        because="a Pod runs, and its probe says that it is not ready",
+        advice="run what the probe runs in the container: the program, or the tool, may be missing",
+        tests=(clue(r"Unhealthy: (Readiness|Startup) probe", Source.KUBERNETES_EVENT),),
+    ),
 )

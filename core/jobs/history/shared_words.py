@@ -6,7 +6,7 @@ from typing import assert_never
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.evidence.evidence import PodEvidence
 from jobledger.core.jobs.evidence.pod_failures import attempt_of
-from jobledger.core.jobs.evidence.pods import BEING_MADE
+from jobledger.core.jobs.evidence.pods import BEING_MADE, quiet_wait
 from jobledger.core.jobs.evidence.scene import WAITING
 from jobledger.core.jobs.pending.decisions import DECISION_WORDS
 from jobledger.core.values.instants import rfc3339
@@ -85,7 +85,7 @@ def _evidence_captured(event: shared.EvidenceCaptured) -> str:
         kind, _, name = warned.object.partition("/")
         said = f"{warned.reason}: {warned.message}"
         if kind == "Pod":
-            return f"Pod {name} of attempt {event.attempt} does not begin: {said}"
+            return f"Pod {name} of attempt {event.attempt} {quiet_wait(event.pods, name)}: {said}"
         return f"Pods of attempt {event.attempt} are not created: {said}"
     if of_pod := attempt_of(event.occasion):
         told = dict.fromkeys(_in_trouble(event.pods))

@@ -25,6 +25,7 @@ from jobledger.core.rayjob.phases import JobStatus, Phase
 from jobledger.core.rayjob.state import KnownSubmitter
 from jobledger.core.trainjob.events import JobSetObserved, TrainAttemptEnded, TrainAttemptStarted
 from jobledger.core.values.documents import Manifest
+from jobledger.core.values.instants import rfc3339
 from tests.adapters.service.evidence_scene import CLUSTER, Scene, scene
 from tests.adapters.service.owned import a_child, controller, uid_of
 from tests.adapters.service.test_capturing import NODE, TRAINJOB, train_state, training
@@ -257,11 +258,17 @@ def test_that_a_quota_refuses_workers_of_a_raycluster_is_kept(
     assert bool(scene.bench.said()) is kept
 
 
-def begins(training: Scene, node: str, container: Manifest) -> None:
+def begins(training: Scene, node: str, container: Manifest, *, ready: bool = True) -> None:
     """Let the Pod be on a node, with a container in a state."""
     training.witness.events.clear()
     waits: Manifest = {"name": "node", "restartCount": 0, "state": container}
-    shown: Manifest = {"phase": "Pending", "containerStatuses": [waits]}
+    since = rfc3339(NOON)
+    condition: Manifest = {"type": "Ready", "status": str(ready), "lastTransitionTime": since}
+    shown: Manifest = {
+        "phase": "Running" if "running" in container else "Pending",
+        "containerStatuses": [waits],
+        "conditions": [condition],
+    }
     training.bench.cluster.edit(PODS, "ml", NODE, spec={"nodeName": node}, status=shown)
 
 
@@ -293,7 +300,7 @@ def test_that_a_pod_waits_for_a_volume_is_kept(training: Scene) -> None:
     ("node", "container", "reason"),
     [
         ("gpu-9", CREATING, "FailedScheduling"),  # of before it had a node
-        ("gpu-9", {"running": {}}, "FailedMount"),
+        ("gpu-9", {"running": {}}, "Unhealthy"),
         ("", CREATING, "FailedMount"),
     ],
 )

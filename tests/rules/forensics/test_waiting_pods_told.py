@@ -98,6 +98,7 @@ def test_which_pod_is_waited_for_and_since_when_is_the_second_sentence(
 
 SEEN = f"as seen at {rfc3339(after(40))}"
 QUOTA = 'pods "etl-x" is forbidden: exceeded quota: all'
+NO_WGET = "Readiness probe failed: wget: command not found"
 NO_CONFIG = 'MountVolume.SetUp failed for volume "c": configmap "c" not found'
 
 
@@ -116,6 +117,14 @@ NO_CONFIG = 'MountVolume.SetUp failed for volume "c": configmap "c" not found'
             ),
             "container-config",
             f"It waits for Pod etl-x, which does not begin, {SEEN}: FailedMount: {NO_CONFIG}.",
+        ),
+        (
+            Capture(
+                pods=(pod("etl-x", phase="Running"),),
+                kubernetes_events=(warning("Unhealthy", NO_WGET, "Pod/etl-x"),),
+            ),
+            "not-ready",
+            f"It waits for Pod etl-x, which is not ready, {SEEN}: Unhealthy: {NO_WGET}.",
         ),
     ],
 )

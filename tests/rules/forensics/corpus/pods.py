@@ -173,6 +173,15 @@ PODS: tuple[Case, ...] = (
         ),
     ),
     stuck(
+        "a head whose probe fails",
+        "not-ready",
+        Capture(
+            kubernetes_events=(
+                warning("Unhealthy", "Readiness probe failed: wget: command not found"),
+            )
+        ),
+    ),
+    stuck(
         "no GPUs left",
         "unschedulable",
         Capture(
