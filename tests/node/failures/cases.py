@@ -19,7 +19,7 @@ TOO_MUCH = ["python3", "-c", "len(b'x' * 500_000_000)"]
 LITTLE = {"requests": {"cpu": "50m"}, "limits": {"memory": "64Mi"}}
 NO_MONITOR = {"name": "RAY_memory_monitor_refresh_ms", "value": "0"}
 """Ray looks after the memory of its node four times a second; without that the kernel does."""
-RUNTIME, STARTED_AGAIN = "one-node", "started-again"
+RUNTIME, STARTED_AGAIN, NO_ACCOUNT = "one-node", "started-again", "no-account"
 NO_MODULE = ["python3", "-c", "print('epoch 3', flush=True); import no_such_module"]
 STEPS = ["python3", "-c", "import time; print('step 7', flush=True); time.sleep(3600)"]
 """As the first process of its container it takes no notice of SIGTERM."""
@@ -56,7 +56,7 @@ def ray_job(
     *,
     image: str = RAY,
     head: Document | None = None,
-    node: Document | None = None,
+    pod: Document | None = None,
     **spec: object,
 ) -> Document:
     """Return a RayJob with a small head.
@@ -66,12 +66,12 @@ def ray_job(
         entrypoint: what Ray is to run.
         image: of the head.
         head: fields of its container.
-        node: the node that the head asks for.
+        pod: fields of its Pod.
         spec: more fields of the job.
     """
     container = {"name": "ray-head", "image": image, "resources": {"requests": {"cpu": "100m"}}}
-    pod: Document = {"containers": [{**container, **(head or {})}], "nodeSelector": node or {}}
-    group = {"rayStartParams": {"num-cpus": "1"}, "template": {"spec": pod}}
+    whole: Document = {"containers": [{**container, **(head or {})}], **(pod or {})}
+    group = {"rayStartParams": {"num-cpus": "1"}, "template": {"spec": whole}}
     cluster = {"rayVersion": "2.52.0", "headGroupSpec": group}
     return {
         "apiVersion": "ray.io/v1",
@@ -100,13 +100,18 @@ def training(name: str, runtime: str = RUNTIME, **trainer: object) -> Document:
 
 
 def runtimes() -> Iterator[Document]:
-    """Yield what the TrainJobs run on: one node that is started once, or once more in place."""
+    """Yield what the TrainJobs run on: one node that is started once, or once more in place.
+
+    The node of the third has an account that is not there.
+    """
     yield _runtime(RUNTIME, "Never", 0)
     yield _runtime(STARTED_AGAIN, "OnFailure", 1)
+    yield _runtime(NO_ACCOUNT, "Never", 0, serviceAccountName="nobody")
 
 
-def _runtime(name: str, restart_policy: str, backoff_limit: int) -> Document:
-    pod = {"restartPolicy": restart_policy, "containers": [{"name": "node", "image": PYTHON}]}
+def _runtime(name: str, restart_policy: str, backoff_limit: int, **more: str) -> Document:
+    containers = [{"name": "node", "image": PYTHON}]
+    pod = {"restartPolicy": restart_policy, "containers": containers, **more}
     step = {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}
     job = {"metadata": step, "spec": {"backoffLimit": backoff_limit, "template": {"spec": pod}}}
     return {
@@ -126,6 +131,7 @@ def cases() -> Iterator[Case]:
     yield from _not_there()
     yield from _gone_at_once()
     yield from _waiting()
+    yield from _waiting_quietly()
 
 
 def _out_of_memory() -> Iterator[Case]:
@@ -221,7 +227,7 @@ def _waiting() -> Iterator[Case]:
         evidence=r"Pod head-waits-for-an-image-\S+ Pending .*(ErrImagePull|ImagePullBackOff)",
     )
     yield Case(
-        manifest=ray_job("head-waits-for-a-node", node=NO_NODE),
+        manifest=ray_job("head-waits-for-a-node", pod={"nodeSelector": NO_NODE}),
         outcome="going on",
         cause="unschedulable",
         group="other",
@@ -243,4 +249,38 @@ def _waiting() -> Iterator[Case]:
         group="image-pull",
         says="nobody-made-this",
         evidence=r"Pod submitter-waits-for-an-image-\S+ Pending .*(ErrImagePull|ImagePullBackOff)",
+    )
+
+
+def _waiting_quietly() -> Iterator[Case]:
+    """Yield jobs whose Pods are in no trouble by their status: Kubernetes Events say what is wrong.
+
+    One mounts a ConfigMap, one runs a probe, one has an account that is not there.
+    """
+    mounted = {"volumeMounts": [{"name": "settings", "mountPath": "/settings"}]}
+    absent = {"volumes": [{"name": "settings", "configMap": {"name": "no-such-settings"}}]}
+    yield Case(
+        manifest=ray_job("head-waits-for-a-volume", head=mounted, pod=absent),
+        outcome="going on",
+        cause="container-config",
+        group="other",
+        says='configmap "no-such-settings" not found',
+        evidence=r"Kubernetes Event Pod/head-waits-for-a-volume-\S+ FailedMount",
+    )
+    probe = {"exec": {"command": ["no-such-probe"]}}
+    yield Case(
+        manifest=ray_job("head-waits-for-its-probe", head={"readinessProbe": probe}),
+        outcome="going on",
+        cause="not-ready",
+        group="other",
+        says="Readiness probe",
+        evidence=r"Kubernetes Event Pod/head-waits-for-its-probe-\S+ Unhealthy",
+    )
+    yield Case(
+        manifest=training("training-waits-for-its-account", NO_ACCOUNT),
+        outcome="going on",
+        cause="container-config",
+        group="other",
+        says='serviceaccount "nobody" not found',
+        evidence=r"Kubernetes Event Job/training-waits-for-its-account-node-0 FailedCreate",
     )
