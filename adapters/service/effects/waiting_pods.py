@@ -2,12 +2,14 @@
 
 What is watched of a JobSet or a Job counts Pods and gives no reasons, and a RayCluster does not say
 of a Pod why no node takes it. So Pods are listed a few times after an attempt began, and once some
-are in trouble that is kept as evidence; of a RayJob first those of its RayCluster, until that is
+are in trouble that is kept as evidence, and kept again if they come to wait for something else; of
+a RayJob first those of its RayCluster, until that is
 ready, then the submitter's, until Ray knows the job. So it is with an attempt that was under way
 when the job was taken over, as long as its objects say that Pods are not ready.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
@@ -21,8 +23,11 @@ from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.kinds import KINDS, ROLES, JobState, kind_of
 from jobledger.core.values.ids import StreamId
 
-PAUSES_SECONDS = (30.0, 60.0, 180.0)
+PAUSES_SECONDS: tuple[float, ...] = (30.0, 60.0, 180.0)
 """How long after its beginning, and after each look, the Pods of an attempt are looked at."""
+
+PAUSES_IN_TROUBLE_SECONDS = (600.0, 1800.0)
+"""How long after these looks they are looked at once more, as long as they wait."""
 
 ENDS = (*ROLES.attempt_ended, *ROLES.attempt_suspended, *ROLES.completed, *ROLES.failed)
 
@@ -37,6 +42,8 @@ class WaitingLook:
     state: JobState
     about: SceneObject
     looks: int = 0
+    troubles: frozenset[str] = frozenset()
+    """For what Pods waited at the last look."""
     is_dropped: bool = False
     """The attempt is over, or nothing is done about its job any more."""
 
@@ -44,22 +51,26 @@ class WaitingLook:
         """Look, if it is time; return when the next look is due, None after the last."""
         if self.is_dropped or self.state.identity is None:
             return None
-        if self.looks and self._found_trouble():
+        if self.looks and not self._look(self.state.identity.uid):
             return None
-        if self.looks == len(PAUSES_SECONDS):
+        pauses = PAUSES_SECONDS
+        if self.troubles:
+            pauses += PAUSES_IN_TROUBLE_SECONDS
+        if self.looks >= len(pauses):
             return None
         self.looks += 1
-        return PAUSES_SECONDS[self.looks - 1]
+        return pauses[self.looks - 1]
 
-    def _found_trouble(self) -> bool:
-        assert self.state.identity is not None, "asked for jobs that are known"
-        job = self.live.job(self.state.identity.uid)
+    def _look(self, uid: str) -> bool:
+        """Look; return whether there is a job to look at again."""
+        job = self.live.job(uid)
         if job is None:
-            return True  # nothing is left to look at
-        try:
-            return self.capturer.while_waiting(self.stream, job, self.state, self.about)
-        except JobledgerError:
-            return False  # the next look may have an answer
+            return False
+        with suppress(JobledgerError):  # the next look may have an answer
+            self.troubles = self.capturer.while_waiting(
+                self.stream, job, self.state, self.about, self.troubles
+            )
+        return True
 
 
 def waiting_look(

@@ -15,7 +15,7 @@ from jobledger.adapters.service.work.turn_pool import TurnPool
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.jobs.control.ownership import controller_of
 from jobledger.core.jobs.evidence.pod_failures import trouble_of
-from jobledger.core.jobs.evidence.pods import pods_kept, trouble
+from jobledger.core.jobs.evidence.pods import pods_kept, troubles_of
 from jobledger.core.jobs.evidence.scene import DELETED, SceneObject, waiting_occasion
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.kinds import JobState, kind_of
@@ -30,8 +30,8 @@ THREADS = 8
 OCCASIONS_MAX = 2000
 """Captures that are remembered until the log tells of them."""
 
-IN_TROUBLE = 2
-"""Of a Pod (`core.jobs.evidence.pods.trouble`): it waits or has failed, and not only restarted."""
+WAITING_MAX = 4
+"""Captures of one attempt while its Pods wait, each for something else than the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,32 +80,49 @@ class Capturer:
             self.capture(replace(scene, attempt=attempt))
 
     def while_waiting(
-        self, stream: StreamId, job: CachedJob, state: JobState, about: SceneObject
-    ) -> bool:
-        """Capture why Pods of an attempt wait, or are not there; return whether something says so.
+        self,
+        stream: StreamId,
+        job: CachedJob,
+        state: JobState,
+        about: SceneObject,
+        before: frozenset[str],
+    ) -> frozenset[str]:
+        """Capture why Pods of an attempt wait or are not there, unless `before` they did so too.
 
-        Raises as the cluster does. Nothing is kept of an attempt whose Pods are there and well.
+        Return for what they wait, in a word each; nothing if they are there and well. Raises as the
+        cluster does.
         """
         scene = _scene(stream, job, state, "", about)
         if scene is None:
-            return False
+            return frozenset()
         cluster, namespace, kind = self._parts.cluster, job.identity.namespace, about.kind
         uid = own_uid(cluster, self._parts.live, job, kind, about.name, about.uid)
         own = SceneObject(kind=kind, name=about.name, uid=uid)
         found = own_pods(cluster, self._parts.live, namespace, own) if uid else ()
-        warned: tuple[SceneObject, ...] = ()
-        if not any(trouble(pod) >= IN_TROUBLE for pod in pods_kept(found, str)):
-            witness = self._parts.witness
-            warned = warned_of(cluster, witness, state, namespace, own, found)
-            if not warned:
-                return False
-        whole = kind_of(state).evidence.whole(job.identity, state).kind
-        beside = "" if kind == whole else kind
-        occasion = waiting_occasion(scene.attempt, beside)
-        scene = replace(scene, occasion=occasion, warned_of=warned)
-        if self._is_new(stream, state, scene.occasion):
-            self.capture(scene)
-        return True
+        troubles, warned = troubles_of(pods_kept(found, str)), tuple[SceneObject, ...]()
+        if not troubles:
+            warned = warned_of(cluster, self._parts.witness, state, namespace, own, found)
+            troubles = frozenset(one.kind for one in warned)
+        if troubles and troubles != before:
+            whole = kind_of(state).evidence.whole(job.identity, state).kind
+            beside = "" if kind == whole else kind
+            occasion = self._next_waiting(stream, state, scene.attempt, beside, again=bool(before))
+            if occasion:
+                self.capture(replace(scene, occasion=occasion, warned_of=warned))
+        return troubles
+
+    def _next_waiting(
+        self, stream: StreamId, state: JobState, attempt: int, beside: str, *, again: bool
+    ) -> str:
+        """Return the occasion for what Pods wait for now; empty if enough is kept, or it is known.
+
+        What an earlier service has captured is taken for what they wait for still.
+        """
+        for time in range(1, WAITING_MAX + 1 if again else 2):
+            occasion = waiting_occasion(attempt, beside, time)
+            if self._is_new(stream, state, occasion):
+                return occasion
+        return ""
 
     def of_pod(self, stream: StreamId, job: CachedJob, state: JobState, seen: SeenPod) -> None:
         """Capture a Pod of the present attempt that failed or goes, as it was seen.

@@ -58,6 +58,25 @@ def trouble(pod: PodEvidence) -> int:
     return max((_trouble(one) for one in pod.containers), default=0)
 
 
+def troubles_of(pods: Iterable[PodEvidence]) -> frozenset[str]:
+    """Return for what Pods wait, or how they fail, in a word each; a restart alone is nothing."""
+    return frozenset(word for pod in pods if trouble(pod) > 1 for word in _troubles(pod))
+
+
+def _troubles(pod: PodEvidence) -> Iterable[str]:
+    if pod.reason:
+        return (pod.reason,)
+    return [_in_a_word(one) for one in pod.containers if _trouble(one) > 1]
+
+
+def _in_a_word(one: ContainerEnd) -> str:
+    """Return a container's trouble in a word that stays the same from try to try."""
+    if "Image" in one.reason:
+        return "Image"
+    failed = one.state == "terminated" or one.reason == "CrashLoopBackOff"
+    return "Failed" if failed else one.reason
+
+
 def waits_quietly(pod: PodEvidence) -> tuple[str, ...]:
     """Return the reasons of Kubernetes Events that may say what a Pod waits for, if it does.
 

@@ -122,22 +122,23 @@ WAITING = "waiting"
 """Beginning of the occasion of what is captured while Pods of an attempt wait."""
 
 
-def waiting_occasion(attempt: int, beside: str = "") -> str:
+def waiting_occasion(attempt: int, beside: str = "", time: int = 1) -> str:
     """Return the occasion of what is captured while Pods of an attempt wait.
 
     Args:
         attempt: its number.
         beside: the kind of the object whose Pods they are; empty: what the attempt runs as.
+        time: 1 for the first capture, 2 once they wait for something else, and so on.
     """
-    return f"{WAITING}/{attempt}/{beside}" if beside else f"{WAITING}/{attempt}"
+    occasion = f"{WAITING}/{attempt}/{beside}" if beside else f"{WAITING}/{attempt}"
+    return occasion if time == 1 else f"{WAITING}/{attempt}/{beside}/{time}"
 
 
 def waiting_beside(occasion: str, attempt: int) -> str | None:
     """Return what `beside` was of the occasion; None if no Pods of the attempt waited on it."""
-    whole = waiting_occasion(attempt)
-    if occasion == whole:
-        return ""
-    return occasion.removeprefix(f"{whole}/") if occasion.startswith(f"{whole}/") else None
+    what, _, rest = occasion.partition("/")
+    number, _, rest = rest.partition("/")
+    return rest.partition("/")[0] if (what, number) == (WAITING, str(attempt)) else None
 
 
 def nothing_beside(state: object) -> Sequence[SceneObject]:

@@ -3,16 +3,20 @@
 from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace as replace_fields
 
 from jobledger.adapters.service.effects.waiting_pods import (
+    PAUSES_IN_TROUBLE_SECONDS,
     PAUSES_SECONDS,
     WaitingLook,
     begin_or_end_looks,
     resumed_look,
     waiting_look,
 )
+from jobledger.adapters.service.evidence.capture import WAITING_MAX
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.forensics.story.timeline import in_words
+from jobledger.core.jobs.evidence.scene import SceneObject, waiting_beside
 from jobledger.core.jobs.observations import EvidenceSeen, evidence_of
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, RAYCLUSTERS
 from jobledger.core.rayjob.events.lifecycle import (
@@ -61,7 +65,7 @@ PULLING: Manifest = {"waiting": {"reason": "ImagePullBackOff", "message": "manif
 
 def test_a_pod_that_waits_is_kept_with_why(training: Scene) -> None:
     shown(training, PULLING)
-    assert look(training)() is None
+    assert look(training)() == PAUSES_SECONDS[1]
     (seen,) = training.bench.said()
     assert isinstance(seen, EvidenceSeen)
     assert (seen.occasion, seen.attempt) == ("waiting/1", 1)
@@ -82,8 +86,73 @@ def test_a_pod_that_comes_to_wait_later_is_kept_then(training: Scene) -> None:
     looking = look(training)
     assert looking() == PAUSES_SECONDS[1]
     shown(training, PULLING)
-    assert looking() is None
+    assert looking() == PAUSES_SECONDS[2]
     assert len(training.bench.said()) == 1
+
+
+UNPLACED: Manifest = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "Unschedulable",
+    "message": "0/1 nodes are available",
+}
+
+
+def unplaced(training: Scene) -> None:
+    """Let no node take the Pod."""
+    status: Manifest = {"phase": "Pending", "conditions": [UNPLACED]}
+    training.bench.cluster.edit(PODS, "ml", NODE, status=status)
+
+
+def test_what_a_pod_waits_for_after_something_else_is_kept_too(training: Scene) -> None:
+    unplaced(training)
+    looking = look(training)
+    looking()
+    shown(training, PULLING)
+    looking()
+    shown(training, {"waiting": {"reason": "ErrImagePull"}})
+    looking()
+    seen = [one for one in training.bench.said() if isinstance(one, EvidenceSeen)]
+    assert [one.occasion for one in seen] == ["waiting/1", "waiting/1//2"]
+    assert [waiting_beside(one.occasion, 1) for one in seen] == ["", ""]
+
+
+def test_a_pod_that_waits_on_is_looked_at_less_and_less_often(training: Scene) -> None:
+    unplaced(training)
+    looking = look(training)
+    pauses = [*PAUSES_SECONDS, *PAUSES_IN_TROUBLE_SECONDS]
+    assert [looking() for _ in pauses] == [*pauses[1:], None]
+    assert len(training.bench.said()) == 1
+
+
+def test_so_many_captures_are_made_of_one_attempt_that_waits(training: Scene) -> None:
+    stream, state = training.job.identity.stream_id, train_state(training)
+    about = SceneObject(kind="JobSet", name=TRAINJOB)
+    for turn in range(8):
+        if turn % 2:
+            shown(training, PULLING)
+        else:
+            unplaced(training)
+        before = frozenset({"another"})
+        training.capturer.while_waiting(stream, training.job, state, about, before)
+    assert len(training.bench.said()) == WAITING_MAX
+
+
+def test_what_an_earlier_service_has_kept_is_kept_once(training: Scene) -> None:
+    shown(training, PULLING)
+    stream = training.job.identity.stream_id
+    state = replace_fields(train_state(training), captured=("waiting/1",))
+    context = replace(training.bench.context(), evidence=training.capturer)
+    found = waiting_look(context, stream, state, [BEGUN])
+    assert found is not None
+    found()
+    found()
+    assert training.bench.said() == []
+    unplaced(training)
+    found()
+    (seen,) = training.bench.said()
+    assert isinstance(seen, EvidenceSeen)
+    assert seen.occasion == "waiting/1//2"
 
 
 def test_an_attempt_that_is_over_is_not_looked_at(training: Scene) -> None:
@@ -143,7 +212,7 @@ def test_the_pods_for_which_a_rayjob_waits_are_looked_at(
     looking = ray_look(submitting, event)
     assert looking is not None
     assert looking() == PAUSES_SECONDS[0]
-    assert looking() is None
+    assert looking() == PAUSES_SECONDS[1]
     (seen,) = submitting.bench.said()
     assert isinstance(seen, EvidenceSeen)
     assert (seen.occasion, seen.pods[0].name) == (occasion, first)
@@ -201,7 +270,7 @@ def without_pods(training: Scene, **status: int) -> str:
 
 def test_that_a_quota_refuses_the_pods_of_a_trainjob_is_kept(training: Scene) -> None:
     refused(training, "Job", JOB, without_pods(training))
-    assert look(training)() is None
+    assert look(training)() == PAUSES_SECONDS[1]
     (seen,) = training.bench.said()
     assert isinstance(seen, EvidenceSeen)
     assert (seen.occasion, seen.pods) == ("waiting/1", ())
@@ -238,7 +307,7 @@ def test_that_a_quota_refuses_the_jobs_of_a_jobset_is_kept(training: Scene) -> N
     replicated: Manifest = {"replicatedJobs": [{"name": "node"}]}
     training.bench.cluster.edit(JOBSETS, "ml", TRAINJOB, spec=replicated)
     refused(training, "JobSet", TRAINJOB, uid_of(training.bench, JOBSETS, TRAINJOB))
-    assert look(training)() is None
+    assert look(training)() == PAUSES_SECONDS[1]
     (seen,) = training.bench.said()
     assert isinstance(seen, EvidenceSeen)
     assert [one.reason for one in seen.kubernetes_events] == ["FailedCreate"]
@@ -285,7 +354,7 @@ CREATING: Manifest = {"waiting": {"reason": "ContainerCreating"}}
 def test_that_a_pod_waits_for_a_volume_is_kept(training: Scene) -> None:
     begins(training, "gpu-9", CREATING)
     warns(training, "FailedMount")
-    assert look(training)() is None
+    assert look(training)() == PAUSES_SECONDS[1]
     (seen,) = training.bench.said()
     assert isinstance(seen, EvidenceSeen)
     assert [one.message for one in seen.kubernetes_events] == ["configmap not found"]
