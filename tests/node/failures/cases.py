@@ -19,7 +19,8 @@ TOO_MUCH = ["python3", "-c", "len(b'x' * 500_000_000)"]
 LITTLE = {"requests": {"cpu": "50m"}, "limits": {"memory": "64Mi"}}
 NO_MONITOR = {"name": "RAY_memory_monitor_refresh_ms", "value": "0"}
 """Ray looks after the memory of its node four times a second; without that the kernel does."""
-RUNTIME, STARTED_AGAIN, NO_ACCOUNT = "one-node", "started-again", "no-account"
+RUNTIME, STARTED_AGAIN = "one-node", "started-again"
+NO_ACCOUNT, NO_PROBE = "no-account", "no-probe"
 NO_MODULE = ["python3", "-c", "print('epoch 3', flush=True); import no_such_module"]
 STEPS = ["python3", "-c", "import time; print('step 7', flush=True); time.sleep(3600)"]
 """As the first process of its container it takes no notice of SIGTERM."""
@@ -102,16 +103,21 @@ def training(name: str, runtime: str = RUNTIME, **trainer: object) -> Document:
 def runtimes() -> Iterator[Document]:
     """Yield what the TrainJobs run on: one node that is started once, or once more in place.
 
-    The node of the third has an account that is not there.
+    The node of the third has an account that is not there, that of the fourth a probe.
     """
     yield _runtime(RUNTIME, "Never", 0)
     yield _runtime(STARTED_AGAIN, "OnFailure", 1)
-    yield _runtime(NO_ACCOUNT, "Never", 0, serviceAccountName="nobody")
+    yield _runtime(NO_ACCOUNT, "Never", 0, account="nobody")
+    probe = {"exec": {"command": ["no-such-probe"]}}
+    yield _runtime(NO_PROBE, "Never", 0, readinessProbe=probe)
 
 
-def _runtime(name: str, restart_policy: str, backoff_limit: int, **more: str) -> Document:
-    containers = [{"name": "node", "image": PYTHON}]
-    pod = {"restartPolicy": restart_policy, "containers": containers, **more}
+def _runtime(
+    name: str, restart_policy: str, backoff_limit: int, account: str = "", **container: object
+) -> Document:
+    containers = [{"name": "node", "image": PYTHON, **container}]
+    whose = {"serviceAccountName": account} if account else {}
+    pod = {"restartPolicy": restart_policy, "containers": containers, **whose}
     step = {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}
     job = {"metadata": step, "spec": {"backoffLimit": backoff_limit, "template": {"spec": pod}}}
     return {
@@ -267,14 +273,13 @@ def _waiting_quietly() -> Iterator[Case]:
         says='configmap "no-such-settings" not found',
         evidence=r"Kubernetes Event Pod/head-waits-for-a-volume-\S+ FailedMount",
     )
-    probe = {"exec": {"command": ["no-such-probe"]}}
     yield Case(
-        manifest=ray_job("head-waits-for-its-probe", head={"readinessProbe": probe}),
+        manifest=training("training-waits-for-its-probe", NO_PROBE, command=STEPS),
         outcome="going on",
         cause="not-ready",
         group="other",
         says="Readiness probe",
-        evidence=r"Kubernetes Event Pod/head-waits-for-its-probe-\S+ Unhealthy",
+        evidence=r"Kubernetes Event Pod/training-waits-for-its-probe-\S+ Unhealthy",
     )
     yield Case(
         manifest=training("training-waits-for-its-account", NO_ACCOUNT),
