@@ -62,7 +62,7 @@ def exchange(
         raise ReadTimeoutError(pool, "", "Read timed out.") from failure
     except ssl.SSLError as failure:
         raise SSLError(failure) from failure
-    except (OSError, httptools.HttpParserError, zlib.error) as failure:
+    except (OSError, httptools.HttpParserError) as failure:
         message = "Connection aborted."
         raise ProtocolError(message, failure) from failure
     finally:
@@ -94,7 +94,8 @@ class Reader:
         Args:
             max_bytes: As much of the body as is read.
             kept_bytes: If it is not 0: of a longer body only an end of this length is kept.
-            takes_cut_refusals: Whether of a refusal that breaks off the status alone says enough.
+            takes_cut_refusals: Whether of a refusal that breaks off, or cannot be unpacked, the
+                status alone says enough.
         """
         self._max_bytes, self._kept_bytes = max_bytes, kept_bytes
         self._takes_cut_refusals = takes_cut_refusals
@@ -120,9 +121,12 @@ class Reader:
                 self._take(data)
         except (OSError, ProtocolError, httptools.HttpParserError):
             self._has_more = True
-            is_refusal = self.status >= 300  # noqa: PLR2004 neither OK nor an announcement
-            if not self._is_whole and not (is_refusal and self._takes_cut_refusals):
+            if not self._is_whole and not self._says_enough():
                 raise
+
+    def _says_enough(self) -> bool:
+        is_refusal = self.status >= 300  # noqa: PLR2004 neither OK nor an announcement
+        return is_refusal and self._takes_cut_refusals
 
     def _take(self, data: bytes) -> None:
         self._around += len(data)
@@ -140,16 +144,19 @@ class Reader:
         return self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
 
     def body(self) -> bytes:
-        """Return the body, unpacked, as far as was asked."""
+        """Return the body, unpacked, as far as was asked; raise `ProtocolError` if it cannot be."""
         found = self.raw()
         packed = self.headers.get("Content-Encoding", "identity").lower()
-        if packed == "gzip":
+        if packed == "identity":
+            return found[: self._max_bytes]
+        try:
             # A megabyte of gzip can be a gigabyte of text: no more is unpacked than was asked for.
             return zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(found, self._max_bytes)
-        if packed != "identity":
-            message = f"an answer in the encoding {packed!r}, which was not asked for"
-            raise ProtocolError(message)
-        return found[: self._max_bytes]
+        except zlib.error as error:
+            if self._says_enough():
+                return b""
+            message = f"the answer, packed as {packed!r}, cannot be unpacked"
+            raise ProtocolError(message) from error
 
     def _broke_off(self) -> None:
         """Take the end of the connection for that of the answer where nothing else ends it."""

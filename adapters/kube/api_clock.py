@@ -1,9 +1,7 @@
 """Reads the time of the API server's clock."""
 
-from email.utils import parsedate_to_datetime
-
 from jobledger.adapters.kube.transport import Request, Transport, finish
-from jobledger.core.values.instants import Instant
+from jobledger.core.values.instants import Instant, parse_http_date
 
 
 def api_server_now(transport: Transport) -> Instant | None:
@@ -14,8 +12,4 @@ def api_server_now(transport: Transport) -> Instant | None:
     """
     response = transport.open(Request(method="GET", path="/version", about="the version"))
     finish(response)
-    told = response.headers.get("Date")
-    try:
-        return parsedate_to_datetime(told) if told else None
-    except ValueError:
-        return None
+    return parse_http_date(response.headers.get("Date", ""))

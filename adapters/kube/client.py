@@ -16,6 +16,9 @@ _AT_ONCE = 0
 """No pages: if the state that is read is forgotten between two pages, again and again, everything
 is asked for at once, as client-go does."""
 
+OBJECT_BYTES_MAX = 16 * 1024 * 1024
+"""An answer about one object that is longer is none: an API server keeps 1.5 MB of each."""
+
 ABOUT_LIMIT = 100
 """Kubernetes Events about one object that are read at most."""
 
@@ -228,7 +231,8 @@ class KubernetesCluster:
             limit = max(1, limit // 4)
 
     def _object(self, request: Request, namespace: str, name: str) -> Manifest:
-        found = read_object(request.what, self._transport.send(request))
+        answer = self._transport.send(request, max_bytes=OBJECT_BYTES_MAX)
+        found = read_object(request.what, answer)
         if name:
             _refuse_another(request, found, namespace, name)
         return found

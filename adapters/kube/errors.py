@@ -7,7 +7,6 @@ for it is quoted, never an address (a proxy's may hold a password).
 
 import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 import msgspec
@@ -15,6 +14,7 @@ from kubernetes.config import ConfigException
 
 from jobledger.core import errors
 from jobledger.core.values.documents import Manifest
+from jobledger.core.values.instants import parse_http_date
 
 MAX_MESSAGE = 800
 """Characters; enough for what a webhook says of one object, too few for a manifest."""
@@ -222,12 +222,11 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         return None
     if value.isascii() and value.isdigit():
         return min(float(value), MAX_RETRY_AFTER_SECONDS)
-    try:
-        # Judged by the server's own clock, so that ours does not matter.
-        until = parsedate_to_datetime(value) - parsedate_to_datetime(headers.get("Date", ""))
-    except (ValueError, TypeError):
+    # Judged by the server's own clock, so that ours does not matter.
+    until, now = parse_http_date(value), parse_http_date(headers.get("Date", ""))
+    if until is None or now is None:
         return None
-    return min(max(until.total_seconds(), 0.0), MAX_RETRY_AFTER_SECONDS)
+    return min(max((until - now).total_seconds(), 0.0), MAX_RETRY_AFTER_SECONDS)
 
 
 def _remedy(failure: BaseException) -> str:

@@ -1,9 +1,10 @@
-"""Parses and formats instants (UTC) as Kubernetes, Ray and Go write them.
+"""Parses and formats instants (UTC) as Kubernetes, Ray, Go and HTTP write them.
 
 The core never asks for the time; every instant comes with an observation.
 """
 
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import TypeAlias
 
 Instant: TypeAlias = datetime
@@ -30,6 +31,15 @@ def parse_rfc3339(text: str) -> Instant | None:
         parsed = datetime.fromisoformat(text)
         return parsed.astimezone(UTC) if parsed.tzinfo is not None else None
     except (ValueError, OverflowError):  # the latter: in UTC it is a year that no date can hold
+        return None
+
+
+def parse_http_date(text: str) -> Instant | None:
+    """Return the instant that a date in a header of HTTP names, or None if it names none."""
+    try:
+        parsed = parsedate_to_datetime(text)
+        return parsed.astimezone(UTC) if parsed.tzinfo is not None else None
+    except (ValueError, OverflowError):  # the latter: a number that no date can hold
         return None
 
 

@@ -6,10 +6,12 @@ from types import MappingProxyType
 
 import pytest
 
+from jobledger.adapters.kube import client
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
+from jobledger.adapters.kube.errors import UnreadableAnswer
 from jobledger.adapters.kube.transport import Request, encode
-from jobledger.core.errors import NoWayToCluster
+from jobledger.core.errors import ClusterUnreachable, NoWayToCluster, RequestThrottled
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.values.documents import Json
 from tests.adapters.kube.samples import rayjob
@@ -66,3 +68,25 @@ def test_a_small_answer_that_is_packed_is_read_whole() -> None:
     with CannedServer(Answer(body=packed, headers={"Content-Encoding": "gzip"})) as server:
         transport = connect(ConnectionSettings(host=server.url), {})
         assert transport.send(Request(method="GET", path="/")) == b'{"kind": "Status"}'
+
+
+@pytest.mark.parametrize("packed", ["gzip", "br"])
+def test_an_answer_that_cannot_be_unpacked_is_none(packed: str) -> None:
+    headers = {"Content-Encoding": packed, "Retry-After": "7"}
+    answers = (Answer(body=b"{}", headers=headers), Answer(503, b"{}", headers))
+    with CannedServer(*answers) as server:
+        cluster = KubernetesCluster(connect(ConnectionSettings(host=server.url), {}))
+        with pytest.raises(ClusterUnreachable):
+            cluster.get(RAYJOBS, "team", "a")
+        with pytest.raises(RequestThrottled) as caught:  # the status line alone says enough
+            cluster.get(RAYJOBS, "team", "a")
+        assert caught.value.retry_after_seconds == 7
+
+
+def test_no_more_is_read_of_an_answer_than_an_object_has() -> None:
+    """A server that packs a gigabyte of nothing into a megabyte cannot fill our memory."""
+    packed = gzip.compress(b'{"metadata": "' + b"0" * client.OBJECT_BYTES_MAX + b'"}')
+    with CannedServer(Answer(body=packed, headers={"Content-Encoding": "gzip"})) as server:
+        cluster = KubernetesCluster(connect(ConnectionSettings(host=server.url), {}))
+        with pytest.raises(UnreadableAnswer):
+            cluster.get(RAYJOBS, "team", "a")

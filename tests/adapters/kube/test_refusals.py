@@ -97,6 +97,8 @@ def test_what_is_no_status_is_never_quoted() -> None:
         (refusal(504, "ServerTimeout", retryAfterSeconds=3), 3),
         (Answer(429, b""), None),
         (Answer(429, b"", {"Retry-After": "soon"}), None),
+        (Answer(429, b"", {"Retry-After": "-5"}), None),
+        (Answer(429, b"", {"Retry-After": f"Sat, 21 Nov {10**20} 03:00:00 GMT"}), None),
         (Answer(429, b"", {"Retry-After": "86400"}), 300),
     ],
 )

@@ -1,4 +1,4 @@
-"""Instants in the forms of Kubernetes, Ray and Go."""
+"""Instants in the forms of Kubernetes, Ray, Go and HTTP."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -10,6 +10,7 @@ from jobledger.core.values.instants import (
     go_date_time,
     go_time,
     later,
+    parse_http_date,
     parse_rfc3339,
     rfc3339,
 )
@@ -40,6 +41,22 @@ def test_an_instant_is_written_in_utc_whatever_its_zone(instant: datetime) -> No
 def test_reading_an_instant(text: str, instant: datetime | None) -> None:
     """What has no zone names no instant."""
     assert parse_rfc3339(text) == instant
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        ("Wed, 01 May 2024 12:00:07 GMT", MAY.replace(microsecond=0)),
+        ("Wed, 01 May 2024 12:00:07 -0000", None),
+        ("Wed, 01 May 99999999999999999999 12:00:07 GMT", None),
+        ("Wed, 01 May 2024 12:00:07 +99999999999999999999", None),
+        ("Fri, 31 Dec 9999 23:59:59 -2359", None),
+        ("soon", None),
+        ("", None),
+    ],
+)
+def test_a_date_in_a_header(text: str, instant: datetime | None) -> None:
+    assert parse_http_date(text) == instant
 
 
 def test_what_is_written_can_be_read() -> None:
