@@ -24,7 +24,7 @@ from jobledger.adapters.files.written_once import (
     write_once,
 )
 from jobledger.adapters.forensics.bundle_files import LINE_CHARACTERS_MAX, bounded
-from jobledger.adapters.forensics.foreign_files import check_regular, text_of
+from jobledger.adapters.forensics.foreign_files import DAMAGES, check_regular, damage, text_of
 from jobledger.core.errors import BrokenChain, LedgerMisconfigured
 from jobledger.core.forensics.bundles.bundle import Bundle, lines
 from jobledger.core.forensics.bundles.bundle import read as read_bundle
@@ -253,14 +253,15 @@ def keep_record(directory: Path, record: Archive) -> None:
         there = write_once(path, archives.written(record))
     except OSError as error:
         raise _unwritable(directory, error) from error
-    if archives.read(there).digest != record.digest:
+    if archives.read(there, str(path)).digest != record.digest:
         raise BrokenChain(str(path), "another archive record of this number is kept here")
 
 
 def kept_records(directory: Path) -> dict[int, bytes]:
     """Return the digests of the records of a directory, by number."""
-    texts = (text_of(path, RECORD_BYTES_MAX) for path in sorted(directory.glob(RECORDS)))
-    return {record.number: record.digest for record in map(archives.read, texts)}
+    paths = sorted(directory.glob(RECORDS))
+    records = (archives.read(text_of(path, RECORD_BYTES_MAX), str(path)) for path in paths)
+    return {record.number: record.digest for record in records}
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -270,8 +271,8 @@ def _lines(path: Path) -> Iterator[str]:
                 if len(line) >= LINE_CHARACTERS_MAX:
                     raise BrokenChain(str(path), "a line is too long")
                 yield line
-    except (EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError) as error:
-        raise BrokenChain(str(path), f"it is not whole ({said(error)})") from error
+    except DAMAGES as error:
+        raise BrokenChain(str(path), damage(error)) from error
     except OSError as error:
         raise LedgerMisconfigured(f"{path} cannot be read: {error.strerror or error}") from error
 

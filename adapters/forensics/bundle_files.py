@@ -1,15 +1,19 @@
 """Reads and writes bundles: plain, gzip-compressed, or on standard output."""
 
 import gzip
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
-from jobledger.adapters.forensics.foreign_files import VALUES_MAX, check_regular, values_in
+from jobledger.adapters.forensics.foreign_files import (
+    DAMAGES,
+    VALUES_MAX,
+    check_regular,
+    damage,
+    values_in,
+)
 from jobledger.core.errors import BrokenChain, LedgerMisconfigured
 from jobledger.core.forensics.bundles.bundle import Bundle, lines, read
-from jobledger.core.forensics.foreign import said
 
 GZIP_MAGIC = b"\x1f\x8b"
 LINE_CHARACTERS_MAX = 8 << 20
@@ -40,12 +44,8 @@ def read_file(path: Path) -> Bundle:
                 return read(bounded(_lines(plain, path), str(path)), str(path))
         with gzip.open(path, "rt", encoding="utf-8") as packed:
             return read(bounded(_lines(packed, path), str(path)), str(path))
-    except UnicodeDecodeError as error:
-        raise BrokenChain(str(path), "it is no text") from error
-    except zlib.error as error:
-        raise BrokenChain(str(path), f"it cannot be unpacked: {error}") from error
-    except (EOFError, gzip.BadGzipFile) as error:
-        raise BrokenChain(str(path), f"it is not whole ({said(error)})") from error
+    except DAMAGES as error:
+        raise BrokenChain(str(path), damage(error)) from error
     except OSError as error:
         raise LedgerMisconfigured(f"{path} cannot be read: {error.strerror or error}") from error
 

@@ -1,5 +1,7 @@
 """Reads files that others wrote, within limits: no pipe is awaited, no device read without end."""
 
+import gzip
+import zlib
 from pathlib import Path
 
 from jobledger.core.errors import LedgerMisconfigured
@@ -7,6 +9,18 @@ from jobledger.core.errors import LedgerMisconfigured
 VALUES_MAX = 16_000_000
 """More values of JSON have no bundle and no record: read, each may take 80 bytes, however short it
 is. A hundred thousand events have a third of that."""
+
+
+DAMAGES = (EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError)
+"""What reading a packed text raises where it is not as it was written."""
+
+
+def damage(error: Exception) -> str:
+    """Return what is wrong with a file, and what to do: `error` is one of `DAMAGES`."""
+    if isinstance(error, UnicodeDecodeError):
+        return "it is no text"
+    what = "it breaks off" if isinstance(error, EOFError) else "it cannot be unpacked"
+    return f"it is not whole ({what}); copy it once more from where it was written"
 
 
 def values_in(text: str) -> int:

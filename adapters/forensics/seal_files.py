@@ -31,7 +31,7 @@ def keep(directory: Path, seal: Seal) -> None:
         there = write_once(path, written(seal))
     except OSError as error:
         raise LedgerMisconfigured(f"{directory} cannot keep seals: {error.strerror}") from error
-    if read(there).digest != seal.digest:
+    if read(there, str(path)).digest != seal.digest:
         raise BrokenChain(str(path), "another seal of this number is kept here")
 
 
@@ -47,9 +47,9 @@ def kept(directory: Path) -> Sequence[Seal]:
             raise LedgerMisconfigured(f"{directory} is no directory of seals")
         paths = sorted(directory.glob(PATTERN))
     except OSError as error:
-        raise LedgerMisconfigured(f"{directory} cannot be read: {error}") from error
-    texts = (text_of(path, SEAL_BYTES_MAX) for path in paths)
-    return sorted((read(text) for text in texts), key=lambda seal: seal.number)
+        raise LedgerMisconfigured(f"{directory} cannot be read: {error.strerror}") from error
+    seals = (read(text_of(path, SEAL_BYTES_MAX), str(path)) for path in paths)
+    return sorted(seals, key=lambda seal: seal.number)
 
 
 def missing(directory: Path, seals: Sequence[Seal]) -> Sequence[Seal]:

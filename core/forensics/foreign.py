@@ -13,10 +13,18 @@ NOT_ONE_OF_OURS = (
 _SAID_MAX = 200
 
 
+class NotOneOfOurs(ValueError):
+    """What a document holds is none of ours; its text is for whoever brought it."""
+
+
 def said(error: Exception) -> str:
-    """Return what is wrong with a document; it may be quoted at length in the error."""
+    """Return what is wrong with a document, never in the words of Python."""
+    if isinstance(error, NotOneOfOurs):
+        return str(error)[:_SAID_MAX]
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if isinstance(error, json.JSONDecodeError):
         return f"it is no JSON, at character {error.pos + 1}"
-    return (str(error) or type(error).__name__)[:_SAID_MAX]
+    if isinstance(error, UnicodeError):
+        return "it has half a character in a text"
+    return "it has a value that no ledger writes"

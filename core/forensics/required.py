@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from jobledger.core.forensics.foreign import NotOneOfOurs
 from jobledger.core.values.documents import Manifest, number, text
 from jobledger.core.values.instants import Instant, parse_rfc3339
 
@@ -10,36 +11,36 @@ COUNTED_MAX = 2**63 - 1
 
 
 def whole(told: Manifest, name: str) -> int:
-    """Return a whole number; raise `ValueError` if a ledger has none like that of that name."""
+    """Return a whole number; raise `NotOneOfOurs` if a ledger has none like that of that name."""
     found = number(told, name)
     if found is None or abs(found) > COUNTED_MAX:
         message = f"{name} is no whole number of a ledger"
-        raise ValueError(message)
+        raise NotOneOfOurs(message)
     return found
 
 
 def instant(told: Manifest, name: str) -> Instant:
-    """Return an instant; raise `ValueError` if there is none of that name."""
+    """Return an instant; raise `NotOneOfOurs` if there is none of that name."""
     found = parse_rfc3339(text(told, name))
     if found is None:
         message = f"{name} is no instant"
-        raise ValueError(message)
+        raise NotOneOfOurs(message)
     return found
 
 
 def uuid(told: Manifest, name: str) -> UUID:
-    """Return a UUID; raise `ValueError` if there is none of that name."""
+    """Return a UUID; raise `NotOneOfOurs` if there is none of that name."""
     try:
         return UUID(text(told, name))
     except ValueError as error:
         message = f"{name} is no UUID"
-        raise ValueError(message) from error
+        raise NotOneOfOurs(message) from error
 
 
 def digest_of(told: Manifest, name: str) -> bytes:
-    """Return a digest; raise `ValueError` if there is none of that name."""
+    """Return a digest; raise `NotOneOfOurs` if there is none of that name."""
     try:
         return bytes.fromhex(text(told, name))
     except ValueError as error:
         message = f"{name} is no digest"
-        raise ValueError(message) from error
+        raise NotOneOfOurs(message) from error

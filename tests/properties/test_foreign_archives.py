@@ -153,6 +153,14 @@ def test_copies_of_records_and_seals_are_read_within_limits(
             read(tmp_path)
 
 
+def test_which_copy_cannot_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "archive-000007.json").write_text("{}")
+    (tmp_path / "seal-0000000007.json").write_text("{}")
+    for read, name in ((kept_records, "archive-000007"), (seal_files.kept, "seal-0000000007")):
+        with pytest.raises(BrokenChain, match=f"{tmp_path}/{name}.json: it cannot be read"):
+            read(tmp_path)
+
+
 @pytest.mark.parametrize("read", [signer, judge])
 def test_a_key_is_a_regular_file(read: Callable[[Path], object]) -> None:
     with pytest.raises(LedgerMisconfigured, match="is no file"):

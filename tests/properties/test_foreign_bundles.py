@@ -1,10 +1,10 @@
 """Whatever a file holds, reading it as a bundle or an archive ends in a sentence, and soon."""
 
-import contextlib
 import gzip
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ CALM = settings(
 )
 GENUINE = Bundle(exported_at=NOON, events=stored(recorded(stories.succeeded())))
 LINES = list(lines(GENUINE))
+PACKED = gzip.compress("".join(LINES).encode(), mtime=0)
 
 values: st.SearchStrategy[Any] = st.recursive(
     st.one_of(
@@ -49,10 +50,15 @@ values: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+PYTHONS = re.compile("codec|decompress|sys\\.|compliant|hexadecimal|unpack \\(|formed|gzipped|marker")
+
+
 def refused(make: Callable[[], object]) -> None:
-    """Let something end well, or in an error of ours: any other fails the test."""
-    with contextlib.suppress(JobledgerError):
+    """Let something end well, or in an error in our words: any other fails the test."""
+    try:
         make()
+    except JobledgerError as error:
+        assert not PYTHONS.search(str(error)), error
 
 
 @CALM
@@ -83,6 +89,41 @@ def test_any_bytes_are_no_bundle_and_no_archive(
     refused(lambda: is_archive(file))
     refused(lambda: read_file(file))
     refused(lambda: list(bundles(file)))
+
+
+@pytest.mark.parametrize(
+    ("damaged", "told"),
+    [
+        (PACKED[:-50], "it breaks off"),
+        (PACKED[:200] + b"\0" * 8 + PACKED[208:], "it cannot be unpacked"),
+        (PACKED + b"more", "it cannot be unpacked"),
+    ],
+)
+def test_a_packed_file_that_is_damaged_says_so_in_our_words(
+    tmp_path: Path, damaged: bytes, told: str
+) -> None:
+    file = tmp_path / "x.gz"
+    file.write_bytes(damaged)
+    for look in (read_file, lambda path: list(bundles(path))):
+        with pytest.raises(BrokenChain, match=f"{told}.; copy it once more") as caught:
+            look(file)
+        assert not PYTHONS.search(str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("9" * 5000, "a value that no ledger writes"),
+        ("NaN", "a value that no ledger writes"),
+        ('"\\ud800"', "half a character"),
+    ],
+)
+def test_a_value_that_python_would_refuse_in_its_words_is_refused_in_ours(
+    value: str, told: str
+) -> None:
+    spoilt = LINES[1].replace('"data":{', f'"data":{{"added":{value},', 1)
+    with pytest.raises(BrokenChain, match=f"line 2 of the bundle: it has {told}"):
+        read([LINES[0], spoilt])
 
 
 @pytest.mark.parametrize("depth", [1000, 200_000])

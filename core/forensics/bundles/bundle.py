@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from jobledger.core.errors import BrokenChain
-from jobledger.core.forensics.foreign import NOT_ONE_OF_OURS, said
+from jobledger.core.forensics.foreign import NOT_ONE_OF_OURS, NotOneOfOurs, said
 from jobledger.core.forensics.required import digest_of, instant, uuid, whole
 from jobledger.core.forensics.seals.sealing import Judge
 from jobledger.core.forensics.seals.seals import Seal, document
@@ -139,10 +139,10 @@ class _Reading:
         part: Json = json.loads(line)
         kind = next(iter(part), "") if isinstance(part, Mapping) else ""
         if self._ended:
-            raise ValueError("there is more after the end")
+            raise NotOneOfOurs("there is more after the end")
         if self._head is None and text(part, "bundle") != FORMAT:
             message = f"this is no bundle of the format {FORMAT!r}"
-            raise ValueError(message)
+            raise NotOneOfOurs(message)
         takers: Mapping[str, Callable[[Json], None]] = {
             "event": self._take_event,
             "evidence": self._take_evidence,
@@ -153,7 +153,7 @@ class _Reading:
             self._head = child(part)
         else:
             if kind not in takers:
-                raise ValueError("this is no part of a bundle")
+                raise NotOneOfOurs("this is no part of a bundle")
             takers[kind](part)
         self._hashed.update(line.encode())
 
@@ -190,10 +190,10 @@ class _Reading:
             content = base64.b64decode(text(part, "evidence", "content"), validate=True)
         except ValueError as error:
             message = f"evidence {name} is no base64"
-            raise ValueError(message) from error
+            raise NotOneOfOurs(message) from error
         if evidence_digest(content) != name:
             message = f"evidence {name} has another content"
-            raise ValueError(message)
+            raise NotOneOfOurs(message)
         self._evidence[name] = content
 
     def _take_seal(self, part: Json) -> None:
@@ -201,7 +201,7 @@ class _Reading:
 
     def _take_end(self, part: Json) -> None:
         if text(part, "end") != self._hashed.hexdigest():
-            raise ValueError("the lines before are not those that were exported")
+            raise NotOneOfOurs("the lines before are not those that were exported")
         self._ended = True
 
 

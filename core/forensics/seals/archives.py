@@ -14,7 +14,7 @@ from hashlib import sha256
 from uuid import UUID
 
 from jobledger.core.errors import BrokenChain
-from jobledger.core.forensics.foreign import NOT_ONE_OF_OURS, said
+from jobledger.core.forensics.foreign import NOT_ONE_OF_OURS, NotOneOfOurs, said
 from jobledger.core.forensics.required import instant, whole
 from jobledger.core.forensics.seals.seals import (
     FIRST,
@@ -150,14 +150,14 @@ def written(archive: Archive) -> str:
     return canonical(document(archive)).decode() + "\n"
 
 
-def read(text_of_it: str) -> Archive:
+def read(text_of_it: str, where: str = "an archive record") -> Archive:
     """Return the record that a text holds; raise `BrokenChain` if it holds none, or another."""
     try:
         kept: Json = json.loads(text_of_it)
         archive = _read(kept)
         is_whole = archive.digest.hex() == text(kept, "digest")
     except NOT_ONE_OF_OURS as error:
-        raise BrokenChain("an archive record", f"it cannot be read ({said(error)})") from error
+        raise BrokenChain(where, f"it cannot be read ({said(error)})") from error
     if not is_whole:
         what = "it does not have the digest that it names"
         raise BrokenChain(f"archive record {archive.number}", what)
@@ -168,7 +168,7 @@ def _read(kept: Json) -> Archive:
     body = child(kept, "archive")
     if text(body, "format") != FORMAT:
         message = f"the format is {text(body, 'format')!r} and not {FORMAT!r}"
-        raise ValueError(message)
+        raise NotOneOfOurs(message)
     return Archive(
         number=whole(body, "number"),
         previous=bytes.fromhex(text(body, "previous")),
@@ -209,7 +209,7 @@ def _range(item: Json) -> tuple[int, int]:
     first, last = _pair(item)
     if not isinstance(first, int) or not isinstance(last, int) or last < first:
         message = "a range of positions is none"
-        raise ValueError(message)
+        raise NotOneOfOurs(message)
     return first, last
 
 
@@ -217,14 +217,14 @@ def _seal(item: Json) -> tuple[int, bytes]:
     at, digest = _pair(item)
     if not isinstance(at, int):
         message = "the number of a seal is no number"
-        raise TypeError(message)
+        raise NotOneOfOurs(message)
     return at, bytes.fromhex(str(digest))
 
 
 def _pair(item: Json) -> tuple[Json, Json]:
     if not isinstance(item, Sequence) or isinstance(item, str):
         message = "a pair is no list"
-        raise TypeError(message)
+        raise NotOneOfOurs(message)
     one, two = item
     return one, two
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from jobledger.core.errors import BrokenChain
-from jobledger.core.forensics.foreign import NOT_ONE_OF_OURS, said
+from jobledger.core.forensics.foreign import NOT_ONE_OF_OURS, NotOneOfOurs, said
 from jobledger.core.forensics.required import whole
 from jobledger.core.log.chain import canonical
 from jobledger.core.values.documents import Json, Manifest, child, items, text
@@ -194,14 +194,14 @@ def written(seal: Seal) -> str:
     return canonical(document(seal)).decode() + "\n"
 
 
-def read(text_of_it: str) -> Seal:
+def read(text_of_it: str, where: str = "a seal") -> Seal:
     """Return the seal that a text holds; raise `BrokenChain` if it holds none, or a changed one."""
     try:
         kept: Json = json.loads(text_of_it)
         seal = _read(kept)
         is_whole = seal.digest.hex() == text(kept, "digest")
     except NOT_ONE_OF_OURS as error:
-        raise BrokenChain("a seal", f"it cannot be read ({said(error)})") from error
+        raise BrokenChain(where, f"it cannot be read ({said(error)})") from error
     if not is_whole:
         raise BrokenChain(f"seal {seal.number}", "it does not have the digest that it names")
     return seal
@@ -211,11 +211,11 @@ def _read(kept: Json) -> Seal:
     body = child(kept, "seal")
     if text(body, "format") != FORMAT:
         message = f"the format is {text(body, 'format')!r} and not {FORMAT!r}"
-        raise ValueError(message)
+        raise NotOneOfOurs(message)
     sealed_at = parse_rfc3339(text(body, "sealed_at"))
     if sealed_at is None:
         message = "sealed_at is no instant"
-        raise ValueError(message)
+        raise NotOneOfOurs(message)
     return Seal(
         number=whole(body, "number"),
         first=whole(body, "first"),
@@ -236,18 +236,18 @@ def _archive(body: Manifest) -> tuple[int, bytes] | None:
     at, digest = items(body, "archive")
     if not isinstance(at, int):
         message = "the number of an archive record is no number"
-        raise TypeError(message)
+        raise NotOneOfOurs(message)
     return at, bytes.fromhex(str(digest))
 
 
 def _end(item: Json) -> StreamEnd:
     if not isinstance(item, Sequence):
         message = "the end of a stream is no list"
-        raise TypeError(message)
+        raise NotOneOfOurs(message)
     stream, version, chain = item
     if not isinstance(version, int):
         message = "a version is no whole number"
-        raise TypeError(message)
+        raise NotOneOfOurs(message)
     return StreamEnd(stream=UUID(str(stream)), version=version, chain=bytes.fromhex(str(chain)))
 
 
