@@ -119,7 +119,7 @@ def _configured(
         _check_address(configuration.host, "the API server's address")
         if configuration.proxy:
             _check_address(configuration.proxy, "the proxy's address")
-    except (ConfigException, OSError, ValueError, YAMLError) as failure:
+    except (ConfigException, OSError, ValueError) as failure:
         problem = " ".join(_told(failure).split())
         raise NoWayToCluster(f"no way to an API server: {problem}") from failure
     except (AttributeError, KeyError, TypeError) as failure:
@@ -179,7 +179,13 @@ def _from_kubeconfig(
     """Fill in what a kubeconfig says, but for the credentials that are renewed."""
     for file in filter(None, files.split(os.pathsep)):
         _look_at(file)
-    merged = KubeConfigMerger(files).config  # type: ignore[no-untyped-call]  # none in the client
+    try:
+        merged = KubeConfigMerger(files).config  # type: ignore[no-untyped-call]  # none in the client
+    except YAMLError as error:
+        raise ConfigException(f"the kubeconfig {files} is not YAML: {error}") from error
+    except (ValueError, OverflowError, RecursionError) as error:
+        what = "is no text, is nested too deeply, or has a date or a number that is none"
+        raise ConfigException(f"the kubeconfig {files} {what}") from error
     if merged is None:
         raise ConfigException(f"there is no kubeconfig {files}")
     loader = KubeConfigLoader(merged, settings.context or None)  # type: ignore[no-untyped-call]

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Annotated
 
 import msgspec
-import yaml
 from msgspec import Meta, Struct
 
 from jobledger.adapters.files.regular import open_regular
+from jobledger.adapters.files.yaml_documents import NotReadable, documents
 from jobledger.core.errors import JobledgerError
 from jobledger.core.notifications.messages import Form
 from jobledger.core.notifications.rules import Rule, slips
@@ -89,18 +89,7 @@ def read_rules(path: Path) -> Rules:
     Raises:
         WrongRules: it cannot be read, is not YAML, or says what means nothing.
     """
-    try:
-        with path.open("rb") as file:
-            content = file.read(FILE_BYTES_MAX + 1)
-        if len(content) > FILE_BYTES_MAX:
-            raise WrongRules(f"{path} is larger than {FILE_BYTES_MAX} bytes")
-        found = _READ.decode(msgspec.json.encode(yaml.safe_load(content)))
-    except OSError as error:
-        raise WrongRules(f"{path} cannot be read: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise WrongRules(f"{path} is not YAML: {str(error).splitlines()[0]}") from error
-    except (msgspec.ValidationError, TypeError) as error:
-        raise WrongRules(f"{path}: {error}") from error
+    found = _parsed(path)
     for name, target in found.targets.items():
         for what, secret in (("url", target.url), ("token", target.token)):
             if secret is not None and bool(secret.file) == bool(secret.env):
@@ -108,6 +97,27 @@ def read_rules(path: Path) -> Rules:
     for slip in slips(found.rules, found.targets):
         raise WrongRules(f"{path}: {slip}")
     return Rules(targets=found.targets, rules=found.rules)
+
+
+def _parsed(path: Path) -> _File:
+    """Return what a file says; raises as `read_rules`."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(FILE_BYTES_MAX + 1)
+        if len(content) > FILE_BYTES_MAX:
+            raise WrongRules(f"{path} is larger than {FILE_BYTES_MAX} bytes")
+        first, *others = documents(content) or [None]
+        if others:
+            raise WrongRules(f"{path} holds more than one document")
+        return _READ.decode(msgspec.json.encode(first))
+    except OSError as error:
+        raise WrongRules(f"{path} cannot be read: {error.strerror}") from error
+    except NotReadable as error:
+        raise WrongRules(f"{path} {error}") from error
+    except UnicodeEncodeError as error:
+        raise WrongRules(f"{path} has half a character in a text") from error
+    except (msgspec.ValidationError, TypeError) as error:
+        raise WrongRules(f"{path}: {error}") from error
 
 
 def _content(path: Path) -> str:

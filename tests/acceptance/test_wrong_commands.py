@@ -52,7 +52,10 @@ def test_an_api_server_that_nobody_reaches(
     assert_one_line(ended, "rayjobs default/some at http://127.0.0.1:9: no answer")
 
 
-@pytest.mark.parametrize("content", ["", "clusters: {", "just text", "apiVersion: v1\n"])
+NONE = ("a: 2026-99-99", f"a: {'9' * 6_000}", "[" * 5_000)
+
+
+@pytest.mark.parametrize("content", ["", "clusters: {", "just text", "apiVersion: v1\n", *NONE])
 def test_a_kubeconfig_that_is_none(
     terminal: Terminal, manifest: str, tmp_path: Path, content: str
 ) -> None:
@@ -62,6 +65,8 @@ def test_a_kubeconfig_that_is_none(
         "apply", "-f", manifest, "--kubeconfig", str(file), code=ExitCode.MISCONFIGURED
     )
     assert_one_line(ended, "no way to an API server")
+    if content in NONE:
+        assert_one_line(ended, f"the kubeconfig {file} is no text, is nested too deeply, or has")
 
 
 def test_a_kubeconfig_that_is_not_there(terminal: Terminal, manifest: str) -> None:
@@ -86,7 +91,9 @@ BOMB = "a0: &a0 [x], " + ", ".join(f"a{n + 1}: &a{n + 1} [{f'*a{n}, ' * 9}]" for
         ("deep.yaml", b"a: " + b"[" * 5_000, "nested too deeply"),
         ("itself.yaml", f"{CONFIGMAP}, data: &d {{a: *d}}}}".encode(), "aliases written out"),
         ("bomb.yaml", f"{CONFIGMAP}, {BOMB}}}".encode(), "aliases written out"),
-        ("broken.yaml", b"kind: {RayJob", "is not YAML"),
+        ("broken.yaml", b"kind: {RayJob", "is not YAML: "),
+        ("date.yaml", b"a: 2026-99-99", "a date or a number that is none"),
+        ("number.yaml", b"a: " + b"9" * 6_000, "a date or a number that is none"),
         ("text.yaml", b"only words", "without kind and metadata.name"),
         ("pod.yaml", b"{apiVersion: v1, kind: Pod, metadata: {name: x}}", "is not handled here"),
     ],

@@ -42,7 +42,7 @@ def show_or_put(
     A price is that of an hour of a core (cpu), a GiB (memory) or an accelerator, for attempts that
     start at valid_from or later. It takes the user that owns the tables.
     """
-    listed = None if file is None else list(_read(file))
+    listed = None if file is None else _read(file)
     with database(settings_from(database_url, data_dir)) as address:
         require_current(address)
         with user_engine(address) as engine:
@@ -52,9 +52,19 @@ def show_or_put(
     show(output, [asdict(one) for one in found], COLUMNS)
 
 
-def _read(file: Path) -> Iterator[Price]:
+def _read(file: Path) -> list[Price]:
+    """Return the prices of a file; end with a message if it holds no list of them."""
+    try:
+        return list(_prices(file))
+    except OSError as error:
+        fail(f"{file} cannot be read: {error.strerror}", ExitCode.USAGE)
+    except (UnicodeDecodeError, csv.Error):
+        fail(f"{file} is no CSV file in UTF-8", ExitCode.USAGE)
+
+
+def _prices(file: Path) -> Iterator[Price]:
     """Yield the lines of a file; end with a message that names the line if one is no price."""
-    with file.open(encoding="utf-8", newline="") as opened:
+    with file.open(encoding="utf-8-sig", newline="") as opened:  # spreadsheets write a mark first
         reader = csv.DictReader(opened)
         if sorted(reader.fieldnames or ()) != sorted(COLUMNS):
             fail(f"{file} has not the columns {', '.join(COLUMNS)}", ExitCode.USAGE)
@@ -80,9 +90,13 @@ def _price(row: dict[str, str], where: str) -> Price:
         price = math.nan
     if not 0 <= price < math.inf:
         fail(f"{where}: price_per_hour is no number from 0 on", ExitCode.USAGE)
+    try:
+        valid_from = instant(row["valid_from"] or "", UTC)
+    except typer.BadParameter as error:
+        fail(f"{where}: {error.message}", ExitCode.USAGE)
     return Price(
         resource=resource,
         accelerator=accelerator,
-        valid_from=instant(row["valid_from"] or "", UTC),
+        valid_from=valid_from,
         price_per_hour=price,
     )

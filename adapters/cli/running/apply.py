@@ -1,18 +1,18 @@
 """`jobledger apply`: creates or changes the objects of a manifest file, like `kubectl apply`."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-import yaml
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.options import Kubeconfig, OutputOption, settings_from
 from jobledger.adapters.cli.output import Output, console, errors, fail, show
 from jobledger.adapters.cluster_wiring import kubernetes_cluster
+from jobledger.adapters.files.yaml_documents import NotReadable, documents
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.core.errors import ClusterError, ClusterUnreachable, RequestThrottled
 from jobledger.core.kinds import KINDS
@@ -38,9 +38,6 @@ FIELD_MANAGER = "jobledger-apply"
 
 BYTES_MAX = 32 << 20
 """No file of manifests has more; a device has."""
-
-VALUES_MAX, DEPTH_MAX = 1_000_000, 100
-"""No object of a cluster has more: etcd takes 1.5 MB. A few lines of aliases can stand for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,31 +87,24 @@ def vars_of(item: Applied) -> dict[str, object]:
 
 def _read(path: Path) -> Iterator[Manifest]:
     try:
-        documents: list[Any] = list(yaml.safe_load_all(_content(path)))
+        found = documents(_content(path))
     except OSError as error:
         fail(f"{path} cannot be read: {error.strerror}", ExitCode.USAGE)
-    except UnicodeDecodeError:
-        fail(f"{path} cannot be read: it is no text", ExitCode.USAGE)
-    except yaml.YAMLError as error:
-        fail(f"{path} is not YAML: {' '.join(str(error).split())}", ExitCode.USAGE)
-    except RecursionError:
-        fail(f"{path} cannot be read: it is nested too deeply", ExitCode.USAGE)
-    if not any(document is not None for document in documents):
+    except NotReadable as error:
+        fail(f"{path} {error}", ExitCode.USAGE)
+    if not any(document is not None for document in found):
         fail(f"{path} holds no object", ExitCode.USAGE)
-    for document in documents:
+    for document in found:
         if document is None:
             continue
         if not isinstance(document, dict) or not text(document, "metadata", "name"):
             fail(f"{path} holds something without kind and metadata.name", ExitCode.USAGE)
-        if not _is_sendable(document):
-            what = f"more than {VALUES_MAX:,} values or {DEPTH_MAX} levels, aliases written out"
-            fail(f"{path} holds an object of {what}", ExitCode.USAGE)
         _resource(document)
         yield document
 
 
-def _content(path: Path) -> str:
-    """Return the text of a file, also of a pipe; end with a message for one without end."""
+def _content(path: Path) -> bytes:
+    """Return what is in a file, also of a pipe; end with a message for one without end."""
     if str(path) == "-":
         content = sys.stdin.buffer.read(BYTES_MAX + 1)
     else:
@@ -122,21 +112,7 @@ def _content(path: Path) -> str:
             content = file.read(BYTES_MAX + 1)
     if len(content) > BYTES_MAX:
         fail(f"{path} cannot be read: it has more than {BYTES_MAX >> 20} MiB", ExitCode.USAGE)
-    return content.decode()
-
-
-def _is_sendable(document: object) -> bool:
-    """Return whether an object stays within limits once its aliases are written out."""
-    left, count = [(document, 0)], 0
-    while left:
-        value, depth = left.pop()
-        count += 1
-        if depth > DEPTH_MAX or count > VALUES_MAX:
-            return False
-        if isinstance(value, Mapping | list):
-            inner = value.values() if isinstance(value, Mapping) else value
-            left.extend((one, depth + 1) for one in inner)
-    return True
+    return content
 
 
 def _apply_one(cluster: KubernetesCluster, manifest: Manifest, namespace: str) -> Applied:

@@ -28,7 +28,12 @@ rules:
     targets: [chat, alerts]
 """
 WRONG = {
-    "is not YAML": "targets: [",
+    "is not YAML: ": "targets: [https://secret.example",
+    "a date or a number that is none": "a: 2026-99-99",
+    "nested too deeply": "[" * 5000,
+    "aliases written out": "a: &a {b: *a}",
+    "half a character": 'a: "\\ud800"',
+    "more than one document": "{}\n---\n{}",
     "missing required field `rules`": "targets: {}",
     "unknown field `rule`": GOOD + "rule: []",
     "unknown field `namespace`": GOOD.replace("namespaces", "namespace"),

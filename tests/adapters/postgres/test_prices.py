@@ -95,7 +95,8 @@ def test_the_command_puts_a_list_in_place_of_another(
 ) -> None:
     put_prices(owner, [price("memory", 9)])
     file = tmp_path / "prices.csv"
-    file.write_text("resource,accelerator,valid_from,price_per_hour\ncpu,,2020-01-01,0.04\n")
+    listed = "resource,accelerator,valid_from,price_per_hour\ncpu,,2020-01-01,0.04\n"
+    file.write_text(listed, encoding="utf-8-sig")  # as spreadsheets write it
     runner = CliRunner()
     told = runner.invoke(app, ["prices", "--from", str(file), "--database-url", reported_url])
     assert told.exit_code == 0, told.output
@@ -112,6 +113,8 @@ def test_the_command_puts_a_list_in_place_of_another(
         "cpu,,2020-01-01,",
         "cpu,,2020-01-01,1\ncpu,,2020-01-01,2",
         "cpu,,soon,1",
+        "c\xf6u,,2020-01-01,1",
+        pytest.param(f"{'x' * 200_000},,2020-01-01,1", id="a field without end"),
     ],
 )
 def test_a_line_that_is_no_price_changes_nothing(
@@ -119,7 +122,10 @@ def test_a_line_that_is_no_price_changes_nothing(
 ) -> None:
     put_prices(owner, [price("memory", 9)])
     file = tmp_path / "prices.csv"
-    file.write_text(f"resource,accelerator,valid_from,price_per_hour\n{line}\n")
+    content = f"resource,accelerator,valid_from,price_per_hour\n{line}\n"
+    file.write_text(content, encoding="latin-1")
     asked_for = ["prices", "--from", str(file), "--database-url", reported_url]
-    assert CliRunner().invoke(app, asked_for).exit_code == ExitCode.USAGE
+    told = CliRunner().invoke(app, asked_for)
+    assert told.exit_code == ExitCode.USAGE
+    assert str(file) in told.stderr
     assert prices(owner) == [price("memory", 9)]
