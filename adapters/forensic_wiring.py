@@ -27,6 +27,7 @@ from jobledger.adapters.ledger_wiring import Ledger, report_rules
 from jobledger.adapters.postgres.connection.analyzing import analyze_grown
 from jobledger.adapters.postgres.connection.identity import database_identity
 from jobledger.adapters.postgres.log.evidence import PostgresEvidence
+from jobledger.adapters.postgres.log.partitions import Partitions
 from jobledger.adapters.postgres.reports.projecting.projector import catch_up
 from jobledger.adapters.postgres.schema.version import status
 from jobledger.adapters.postgres.verifying.seals import PostgresSeals
@@ -140,6 +141,14 @@ class SealingDuty:
         self._history = history
 
 
+def make_partitions_quietly(partitions: Partitions, now: Callable[[], Instant]) -> None:
+    """Make the partitions of the months around now; what prevents it is a line in the log."""
+    try:
+        partitions.ensure_around(now())
+    except JobledgerError as error:
+        log.warning("partitions_not_made", error=str(error))
+
+
 def sweep_quietly(snapshots: Snapshots) -> None:
     """Remove snapshots that no start needs; what prevents it is a line in the log."""
     try:
@@ -161,12 +170,8 @@ def analyze_quietly(engine: Engine) -> None:
 
 def keep_house(opened: Ledger, alarms: SchedulerAlarms, now: Callable[[], Instant]) -> None:
     """Add the duties by which the database stays in order."""
-    alarms.add_duty(
-        "make partitions",
-        lambda: opened.partitions.ensure_around(now()),
-        PARTITIONS_EVERY,
-        at_once=True,
-    )
+    make = partial(make_partitions_quietly, opened.partitions, now)
+    alarms.add_duty("make partitions", make, PARTITIONS_EVERY, at_once=True)
     analyze = partial(analyze_quietly, opened.engine)
     alarms.add_duty("analyze what has grown", analyze, ANALYZE_EVERY)
     sweep = partial(sweep_quietly, opened.snapshots)

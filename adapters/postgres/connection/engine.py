@@ -170,6 +170,8 @@ def _prepare_session(connection: psycopg.Connection[Any], options: EngineOptions
         if not pooler.look(connection, options.role):
             return
         connection.execute("SET timezone = 'UTC'")
+        connection.execute("SET datestyle = 'ISO'")
+        connection.execute("SET intervalstyle = 'postgres'")
         connection.execute("SET default_transaction_isolation = 'read committed'")
         connection.execute(f"SET statement_timeout = '{options.statement_timeout_seconds}s'")
         for name, value in options.settings:

@@ -16,11 +16,14 @@ _HAS_OWN_SESSION = "_jobledger_has_own_session"
 
 _SESSION = """
     SELECT pg_backend_pid(), current_user::text, session_user::text,
-        current_setting('TimeZone'), current_setting('default_transaction_isolation')
+        current_setting('TimeZone'), current_setting('default_transaction_isolation'),
+        current_setting('DateStyle'), current_setting('IntervalStyle')
 """
 
 _UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Etc/GMT"})
 _ISOLATION = "read committed"
+_DATES, _INTERVALS = "ISO", "postgres"
+"""The only forms in which the driver reads instants and intervals."""
 
 DIRECTLY = (
     "it needs a session of its own, and a pooler is before this address: run it with the address "
@@ -40,7 +43,7 @@ def look(connection: psycopg.Connection[Any], role: str) -> bool:
     """
     found = connection.execute(_SESSION).fetchone()
     assert found is not None, "a query without a condition"
-    process, user, login, zone, isolation = found
+    process, user, login, zone, isolation, dates, intervals = found
     owns = process == connection.info.backend_pid
     setattr(connection, _HAS_OWN_SESSION, owns)
     if owns:
@@ -49,6 +52,8 @@ def look(connection: psycopg.Connection[Any], role: str) -> bool:
         "role": f'"{role}"' if role and user != role else "",
         "timezone": "'UTC'" if zone not in _UTC else "",
         "default_transaction_isolation": f"'{_ISOLATION}'" if isolation != _ISOLATION else "",
+        "datestyle": f"'{_DATES}'" if not dates.startswith(_DATES) else "",
+        "intervalstyle": f"'{_INTERVALS}'" if intervals != _INTERVALS else "",
     }
     statements = [
         f'ALTER ROLE "{login}" SET {name} = {value}' for name, value in lacking.items() if value

@@ -5,8 +5,16 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 from sqlalchemy import Engine
+from structlog.testing import capture_logs
 
+from jobledger.adapters.forensic_wiring import (
+    analyze_quietly,
+    make_partitions_quietly,
+    sweep_quietly,
+)
+from jobledger.adapters.postgres.connection.engine import open_engine
 from jobledger.adapters.postgres.log.partitions import Partitions, created_at
+from jobledger.adapters.postgres.log.snapshots import PostgresSnapshots
 from jobledger.core.values.instants import Instant
 from tests.support.ledgers import postgres_ledger
 from tests.support.postgres import plain_url
@@ -92,3 +100,18 @@ def test_a_month_that_went_to_the_default_partition_stays_there(
 def test_a_stream_tells_when_its_job_was_made() -> None:
     at = NOON.replace(microsecond=123000)
     assert created_at(a_stream("x", at)) == at
+
+
+def test_a_duty_without_a_ledger_is_a_line_in_the_log() -> None:
+    """Raised, it would be a traceback of the scheduler."""
+    away = open_engine("postgresql://nobody@127.0.0.1:9/none")
+    with capture_logs() as lines:
+        make_partitions_quietly(Partitions(away), lambda: NOON)
+        analyze_quietly(away)
+        sweep_quietly(PostgresSnapshots(away))
+    assert [line["event"] for line in lines] == [
+        "partitions_not_made",
+        "not_analyzed",
+        "snapshots_not_swept",
+    ]
+    assert all("cannot be reached" in line["error"] for line in lines)

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
-from sqlalchemy import URL, Engine, text
+from sqlalchemy import URL, Engine, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from jobledger.adapters.postgres.archive.archives import PostgresArchives
@@ -116,6 +117,14 @@ def test_what_the_login_brings_wrong_is_named(address: URL, ledger_url: str) -> 
     assert "SET role" not in told
 
 
+def test_a_form_of_intervals_that_the_driver_does_not_read_is_named(
+    address: URL, ledger_url: str
+) -> None:
+    follow(address, ledger_url)
+    altered(ledger_url, address, [f'ALTER ROLE "{address.username}" SET intervalstyle = iso_8601'])
+    assert "SET intervalstyle = 'postgres'" in refusal(address)
+
+
 def test_nothing_is_set_for_a_session_that_others_get(ready: Engine) -> None:
     """Whoever gets the server's connection next finds it as the login made it."""
     with ready.connect() as connection:
@@ -133,6 +142,21 @@ def test_a_direct_connection_has_a_session(engine: Engine) -> None:
     with engine.connect() as connection:
         assert owns_session(connection)
         assert connection.execute(text("SHOW timezone")).scalar_one() == "UTC"
+
+
+def test_a_login_may_have_any_form_of_dates(ledger_url: str) -> None:
+    """As a database may that was made for German users."""
+    database = make_url(ledger_url).database
+    with psycopg.connect(plain_url(ledger_url), autocommit=True) as admin:
+        admin.execute(f"ALTER DATABASE \"{database}\" SET datestyle = 'German'".encode())
+        admin.execute(f'ALTER DATABASE "{database}" SET intervalstyle = iso_8601'.encode())
+    engine = open_engine(ledger_url)
+    with engine.connect() as connection:
+        instant, span = connection.execute(
+            text("SELECT '2026-11-28 10:00Z'::timestamptz, '90 minutes'::interval")
+        ).one()
+    engine.dispose()
+    assert (instant, span) == (datetime(2026, 11, 28, 10, tzinfo=UTC), timedelta(minutes=90))
 
 
 def written(ledger: Ledger, number: int) -> None:
