@@ -12,6 +12,13 @@ from jobledger.core.values.documents import Manifest, child, text
 
 SPEC = "The RayJob spec is invalid: "
 
+YAML_NOT_SHOWN = "failed to unmarshal RuntimeEnvYAML: (not shown): "
+"""So begins what repeats nothing of the job.
+
+Upstream repeats the YAML here; it may hold secrets, and this text goes into the status, into a
+Kubernetes Event and into the log.
+"""
+
 
 def spec_problems(
     spec: Manifest, annotations: Manifest, runtime_env_problem: str = ""
@@ -23,9 +30,7 @@ def spec_problems(
     yield from _mode_problems(spec)
     yield from _cluster_problems(spec, annotations)
     if runtime_env_problem:
-        # Upstream repeats the YAML here; it may hold secrets, and this text goes into the status,
-        # into a Kubernetes Event and into the log.
-        yield f"failed to unmarshal RuntimeEnvYAML: (not shown): {runtime_env_problem}"
+        yield f"{YAML_NOT_SHOWN}{runtime_env_problem}"
     yield from _number_problems(spec)
 
 

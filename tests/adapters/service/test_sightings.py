@@ -111,6 +111,15 @@ def test_what_is_wrong_with_a_manifest_of_too_many_secrets_says_why_it_cannot_be
     assert seen.problem.message.endswith(f"({HIDDEN})")
 
 
+def test_what_is_wrong_with_a_runtime_environment_is_told_of_a_job_of_too_many_secrets() -> None:
+    """Nothing of the job is in it."""
+    text = "".join(f"V{number}: {SECRET}\n" for number in range(20_000))
+    seen = seen_first(Bench(), a_rayjob(runtimeEnvYAML=text))
+    assert seen.problem is not None
+    assert "longer than 262144 characters" in seen.problem.message
+    assert HIDDEN not in seen.problem.message
+
+
 def test_what_children_and_heads_say_goes_through_the_redactor_of_the_job() -> None:
     bench = Bench()
     job = bench.job({HEAD_ENV: ENV})

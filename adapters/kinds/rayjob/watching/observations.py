@@ -52,6 +52,7 @@ from jobledger.core.rayjob.spec.installation import UPSTREAMS, Installation
 from jobledger.core.rayjob.spec.retry_annotations import read_retry_options
 from jobledger.core.rayjob.spec.spec import read_spec
 from jobledger.core.rayjob.status.status_format import RAYJOB_CONTROLLER
+from jobledger.core.rayjob.validation.spec import YAML_NOT_SHOWN
 from jobledger.core.rayjob.validation.validate import validate
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
 from jobledger.core.values.ids import StreamId, observation_id
@@ -108,8 +109,8 @@ def _runtime_env(manifest: Manifest) -> Json:
 
 def _problem(found: Problem | None, redactor: Redactor) -> Problem | None:
     """Return what is wrong without secrets: it quotes the values it complains of."""
-    if found is None:
-        return None
+    if found is None or found.message.startswith(YAML_NOT_SHOWN):
+        return found
     return Problem(kind=found.kind, message=redactor.message(found.message, MESSAGE_CHARACTERS_MAX))
 
 
