@@ -316,6 +316,15 @@ def refuse(actor: Actor) -> None:
     actor.world.heads.refusing.add(actor.cluster)
 
 
+def wake(actor: Actor) -> None:
+    """Have somebody wake the workers of the RayCluster."""
+    document = actor.world.api.get(RAYCLUSTERS, actor.cluster).body
+    for group in document["spec"]["workerGroupSpecs"]:
+        group["suspend"] = False
+    reply = actor.world.api.put(RAYCLUSTERS, document)
+    assert reply.code == 200, reply.message  # OK
+
+
 def gone(actor: Actor) -> None:
     """Wait until the RayJob is gone."""
 

@@ -3,13 +3,11 @@
 import functools
 import random
 import time
-from collections.abc import Callable
 from typing import Any
 
-from tests.lives import acting as a
 from tests.lives.acting import Actor, Step
+from tests.lives.acts import ACTS, HEARD, UNSHARED, is_left_alone, newest, phase, there
 from tests.lives.comparing import followed
-from tests.lives.heads import ENDED
 from tests.lives.life import HTTP, INTERACTIVE, K8S, SIDECAR, Life
 from tests.lives.world import RAYCLUSTERS
 from tests.support.api import JOBS, RAYJOBS
@@ -21,12 +19,8 @@ from tests.upstream.rayjobs import between, ours, theirs
 
 CALM_SECONDS = 5.0
 """Longer than upstream takes to look again."""
-HEARD = 40.0
-"""Limit until a controller goes on; upstream's pauses grow where something went wrong."""
 KAI = "kai-scheduler"
 """Upstream places no RayJob of K8sJobMode by it."""
-UNSHARED = ("backoffLimit", "deletionStrategy")
-"""Fields that no job on a shared RayCluster may have."""
 OTHERS = (HTTP, SIDECAR, INTERACTIVE)
 SHARED: tuple[dict[str, Any], ...] = (
     {},
@@ -34,8 +28,6 @@ SHARED: tuple[dict[str, Any], ...] = (
     {"authOptions": {**TOKENS, "secretName": "own"}},
 )
 """What RayClusters that are shared may ask for."""
-SILENT_HEARD = 170.0
-"""The same where no head answers: a dozen passes of upstream's have failed by then."""
 
 
 FLOW = (
@@ -66,265 +58,33 @@ def shapes(mode: str) -> list[str]:
     return found
 
 
-def phase(actor: Actor) -> str:
-    return str(actor.status().get("jobDeploymentStatus") or "")
-
-
-def there(actor: Actor, resource: str) -> list[dict[str, Any]]:
-    return [one for one in actor.world.made_for(resource, actor.name) if not one["gone"]]
-
-
-def _start_head(actor: Actor) -> bool:
-    for made in there(actor, RAYCLUSTERS):
-        name = made["metadata"]["name"]
-        if (made.get("status") or {}).get("state") != "ready" and not made["metadata"].get(
-            "deletionTimestamp"
-        ):
-            actor.cluster = name
-            a.make_ready(actor)
-            return True
-    return False
-
-
-def _is_handed_in(actor: Actor) -> bool:
-    """Tell whether somebody has handed the Ray job of the attempt in."""
-    status = actor.status()
-    submission, cluster = str(status.get("jobId") or ""), str(status.get("rayClusterName") or "")
-    if phase(actor) != "Running" or not submission:
-        return False
-    if actor.mode == K8S and not there(actor, JOBS):
-        return False
-    if actor.mode == HTTP and (cluster, submission) not in actor.world.heads.submissions:
-        return False
-    actor.submission, actor.cluster = submission, cluster
-    return True
-
-
-def _ray(status: str) -> Callable[[Actor], bool]:
-    def act(actor: Actor) -> bool:
-        if not _is_handed_in(actor):
-            return False
-        known = actor.world.heads.known.get((actor.cluster, actor.submission), {})
-        if known.get("status") in ENDED:
-            return False
-        a.ray(status)(actor)
-        is_asked = actor.cluster not in actor.world.heads.silent and not _is_elsewhere(actor)
-        actor.world.wait(lambda: not is_asked or actor.status().get("jobStatus") == status, HEARD)
-        return True
-
-    return act
-
-
-def _is_elsewhere(actor: Actor) -> bool:
-    document = actor.world.history(RAYJOBS, actor.name)[-1][1]
-    return bool(document["spec"].get("managedBy"))
-
-
 def _goes_on(actor: Actor) -> bool:
     """Tell whether the controller is about to do something, whatever keeps it."""
     clusters = there(actor, RAYCLUSTERS)
-    if _is_elsewhere(actor) or any(one["metadata"].get("finalizers") for one in clusters):
+    held = any(one["metadata"].get("finalizers") for one in (*clusters, *there(actor, JOBS)))
+    if is_left_alone(actor) or held:
         return False
-    now, spec = phase(actor), actor.world.history(RAYJOBS, actor.name)[-1][1]["spec"]
-    waits = spec.get("shutdownAfterJobFinishes") and spec.get("ttlSecondsAfterFinished")
+    now, spec = phase(actor), newest(actor)["spec"]
+    waits = (
+        spec.get("shutdownAfterJobFinishes") and 0 < spec.get("ttlSecondsAfterFinished", 0) < HEARD
+    )
     if now in ("Complete", "Failed") and waits:
         return any(not one["metadata"].get("deletionTimestamp") for one in clusters)
     if now in ("Initializing", "Waiting") and spec.get("preRunningDeadlineSeconds"):
         return True
-    if now == "Initializing" and spec.get("activeDeadlineSeconds"):
+    if now == "Initializing" and spec.get("activeDeadlineSeconds", HEARD) < HEARD:
         return True
     return now in ("", "Retrying", "Suspending") or (now == "Initializing" and not clusters)
 
 
-def _submitter(ended: str) -> Callable[[Actor], bool]:
-    def act(actor: Actor) -> bool:
-        if not _is_handed_in(actor) or actor.mode not in (K8S, SIDECAR):
-            return False
-        if (one := f"{actor.cluster}/{actor.submission}") in actor.ended:
-            return False
-        is_silent = actor.cluster in actor.world.heads.silent
-        if is_silent and actor.status().get("jobStatus") in ENDED:
-            return False  # an end that was told before counts here
-        actor.ended.add(one)
-        a.submitter(ended)(actor)
-        if not _is_elsewhere(actor):  # both give the Ray job of one that ended well 30 s
-            limit = SILENT_HEARD if is_silent else HEARD
-            actor.world.wait(lambda: phase(actor) != "Running", limit)
-        return True
-
-    return act
-
-
-def _edit(but: tuple[str, ...] = (), **spec: object) -> Callable[[Actor], bool]:
-    def act(actor: Actor) -> bool:
-        here = phase(actor)
-        asks = any(spec.get(name) for name in ("suspend", *UNSHARED))
-        if here in (*but, "ValidationFailed") or (actor.selected and "rayClusterSpec" in spec):
-            return False
-        if here in ("Complete", "Failed") and actor.selected and asks:
-            return False  # it would be invalid, and the end is final here
-        a.edit(**spec)(actor)
-        return True
-
-    return act
-
-
-def _deadline(actor: Actor) -> bool:
-    """Set a deadline that passes at once, unless the Ray job has ended: its end counts here."""
-    status = actor.status().get("jobStatus")
-    is_over = phase(actor) == "Running" and status in ENDED
-    return not is_over and _edit(("Waiting",), activeDeadlineSeconds=4)(actor)
-
-
-def _delete_cluster(actor: Actor) -> bool:
-    if phase(actor) in ("Running", "Waiting") or not there(actor, RAYCLUSTERS):
-        return False
-    actor.cluster = there(actor, RAYCLUSTERS)[0]["metadata"]["name"]
-    a.delete("cluster")(actor)
-    return True
-
-
-def _delete_job(actor: Actor) -> bool:
-    a.delete("rayjob")(actor)
-    return True
-
-
-def _silence(actor: Actor) -> bool:
-    if not _is_handed_in(actor):
-        return False
-    (a.answer if actor.cluster in actor.world.heads.silent else a.silence)(actor)
-    return True
-
-
-def _hold(actor: Actor) -> bool:
-    for made in there(actor, RAYCLUSTERS):
-        actor.cluster = made["metadata"]["name"]
-        (a.let_go if made["metadata"].get("finalizers") else a.hold)(actor)
-        return True
-    return False
-
-
-def _unready(actor: Actor) -> bool:
-    """Have the RayCluster say that it is not ready any more; the head answers nevertheless."""
-    if not _is_handed_in(actor):
-        return False
-    status = {"state": "suspended", "reason": "somebody has suspended it"}
-    reply = actor.world.api.merge(RAYCLUSTERS, actor.cluster, {"status": status}, "status")
-    return reply.code == 200  # OK
-
-
-def _service(actor: Actor) -> bool:
-    if phase(actor) == "Running":
-        return False
-    name = f"{actor.name}-head-svc"
-    return actor.world.api.delete("v1/services", name).code == 200  # OK
-
-
-ACTS: dict[str, tuple[int, Callable[[Actor], bool]]] = {
-    "ready": (10, _start_head),
-    "ray-pending": (2, _ray("PENDING")),
-    "ray-running": (7, _ray("RUNNING")),
-    "ray-succeeded": (5, _ray("SUCCEEDED")),
-    "ray-failed": (6, _ray("FAILED")),
-    "ray-stopped": (2, _ray("STOPPED")),
-    "submitter-complete": (5, _submitter("Complete")),
-    "submitter-failed": (5, _submitter("Failed")),
-    "suspend": (5, _edit(suspend=True, shutdownAfterJobFinishes=True, deletionStrategy=None)),
-    "resume": (5, _edit(suspend=False)),
-    "delete-cluster": (3, _delete_cluster),
-    "delete-job": (1, _delete_job),
-    "silence": (2, _silence),
-    "hold": (2, _hold),
-    "delete-service": (1, _service),
-    "backoff-2": (2, _edit(("Waiting",), backoffLimit=2)),
-    "backoff-0": (1, _edit(backoffLimit=0)),
-    "deadline": (1, _deadline),
-    "no-deadline": (1, _edit(activeDeadlineSeconds=None)),
-    "pre-running": (1, _edit(preRunningDeadlineSeconds=4)),
-    "no-pre-running": (1, _edit(preRunningDeadlineSeconds=None)),
-    "shutdown": (2, _edit(shutdownAfterJobFinishes=True, deletionStrategy=None)),
-    "no-shutdown": (
-        1,
-        _edit(
-            ("Suspended", "Suspending"),
-            shutdownAfterJobFinishes=False,
-            ttlSecondsAfterFinished=0,
-            suspend=False,
-        ),
-    ),
-    "strategy-workers": (
-        1,
-        _edit(
-            suspend=False,
-            shutdownAfterJobFinishes=False,
-            ttlSecondsAfterFinished=0,
-            deletionStrategy={
-                "deletionRules": None,
-                "onSuccess": {"policy": "DeleteWorkers"},
-                "onFailure": {"policy": "DeleteCluster"},
-            },
-        ),
-    ),
-    "strategy-rules": (
-        1,
-        _edit(
-            suspend=False,
-            shutdownAfterJobFinishes=False,
-            ttlSecondsAfterFinished=0,
-            deletionStrategy={
-                "onSuccess": None,
-                "onFailure": None,
-                "deletionRules": [
-                    {"policy": "DeleteWorkers", "condition": {"jobStatus": "SUCCEEDED"}},
-                    {"policy": "DeleteCluster", "condition": {"jobDeploymentStatus": "Failed"}},
-                    {"policy": "DeleteSelf", "condition": {"jobStatus": "FAILED"}},
-                ],
-            },
-        ),
-    ),
-    "strategy-stages": (
-        1,
-        _edit(
-            suspend=False,
-            shutdownAfterJobFinishes=False,
-            ttlSecondsAfterFinished=0,
-            deletionStrategy={
-                "onSuccess": None,
-                "onFailure": None,
-                "deletionRules": [
-                    {"policy": policy, "condition": {"jobStatus": status, "ttlSeconds": seconds}}
-                    for status in ("SUCCEEDED", "FAILED")
-                    for policy, seconds in (
-                        ("DeleteWorkers", 0),
-                        ("DeleteCluster", 2),
-                        ("DeleteSelf", 4),
-                    )
-                ],
-            },
-        ),
-    ),
-    "ttl": (
-        1,
-        _edit(deletionStrategy=None, shutdownAfterJobFinishes=True, ttlSecondsAfterFinished=2),
-    ),
-    "elsewhere": (1, _edit(managedBy="kueue.x-k8s.io/multikueue")),
-    "here": (3, _edit(managedBy=None)),
-    "job-id": (3, _edit(jobId="by-hand")),
-    "entrypoint": (2, _edit(entrypoint="python y.py")),
-    "ray-version": (2, _edit(rayClusterSpec={"rayVersion": "2.53.0"})),
-    "unready": (2, _unready),
-}
-
-
 def calm(actor: Actor) -> None:
-    """Wait until nothing of the life has changed for a while."""
-    last, since = -1, time.monotonic()
-    until = since + 60.0
-    actor.world.wait(lambda: not _goes_on(actor), HEARD)
-    while time.monotonic() - since < CALM_SECONDS and time.monotonic() < until:
+    """Wait until nothing of the life has changed for a while, and nothing is about to."""
+    begun = since = time.monotonic()
+    last = -1
+    while time.monotonic() - since < CALM_SECONDS and time.monotonic() - begun < HEARD + 60.0:
         count = sum(len(actor.world.made_for(kind, actor.name)) for kind in (RAYCLUSTERS, JOBS))
         count += len(actor.statuses())
-        if count != last:
+        if count != last or (_goes_on(actor) and time.monotonic() - begun < HEARD):
             last, since = count, time.monotonic()
         time.sleep(0.5)
 
@@ -333,7 +93,8 @@ def _step(name: str) -> Step:
     act = ACTS[name][1]
 
     def step(actor: Actor) -> None:
-        if actor.world.history(RAYJOBS, actor.name)[-1][0] == "DELETED":
+        is_gone = actor.world.history(RAYJOBS, actor.name)[-1][0] == "DELETED"
+        if is_gone is not (name == "again"):
             return
         if act(actor):
             actor.done.append(name)
@@ -378,6 +139,8 @@ def drawn(seed: int, scheduler: str = "") -> Life:
     if dice.random() < 0.2:
         spec["jobId"] = "by-hand"
     names = [name for name in ACTS if not (mode == INTERACTIVE and name.startswith("backoff-2"))]
+    if scheduler:  # what it cannot place otherwise
+        names = [name for name in names if name not in ("mode", "select")]
     weights = [ACTS[name][0] for name in names]
     chosen = dice.choices(names, weights, k=dice.randint(8, 22))
     if dice.random() < 0.8:
@@ -395,5 +158,7 @@ def drawn(seed: int, scheduler: str = "") -> Life:
         spec = {key: item for key, item in spec.items() if key not in UNSHARED}
         changes = ("labelled",) if scheduler else ()
         shared = dice.choice(SHARED)
+    if changes:  # which are of one mode
+        chosen = [name for name in chosen if name != "mode"]
     steps = (calm, *(_step(name) for name in chosen))
     return Life(f"d{seed}", mode, steps, spec, changes, shared)

@@ -1,9 +1,12 @@
 """What a life is: what a RayJob asks for, and what happens to it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
-from tests.lives.acting import Step
+from tests.lives.acting import Step, begin_head
+from tests.lives.world import RAYCLUSTERS, World
 from tests.upstream.rayjob_changes import CHANGES
 
 K8S, HTTP, SIDECAR, INTERACTIVE = "K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode"
@@ -59,3 +62,12 @@ def document_of(life: Life) -> dict[str, Any]:
     for container in submitter.get("containers", []):
         container.setdefault("image", "own:1")  # a Job without one is refused again and again
     return document
+
+
+def share(world: World, name: str, more: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """Make a RayCluster that lives select."""
+    spec = spec_of(Life(name, HTTP, ()))["rayClusterSpec"] | more
+    document = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": name}}
+    reply = world.api.create(RAYCLUSTERS, {**document, "spec": spec})
+    assert reply.code == 201, reply.message  # Created
+    begin_head(world, name)

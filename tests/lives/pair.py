@@ -4,17 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
 from bench.controllers import WORKERS, kuberay_program
 from bench.throwaway import Server, open_directory
 from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
-from tests.lives.acting import Actor, NotReached, begin_head, settle
+from tests.lives.acting import Actor, NotReached, settle
 from tests.lives.heads import Heads
-from tests.lives.life import Life, document_of, spec_of
+from tests.lives.life import Life, document_of, share
 from tests.lives.told import Told, tell
-from tests.lives.world import RAYCLUSTERS, World
+from tests.lives.world import World
 from tests.operators.processes import started
 from tests.support.api import RAYJOBS, api_of_kubeconfig
 from tests.support.apiserver_content import USERS, install_with_volcano
@@ -56,7 +54,7 @@ def play(life: Life, world: World) -> Told:
     selected = str((life.spec.get("clusterSelector") or {}).get("ray.io/cluster", ""))
     actor = Actor(world, life.name, life.mode, selected)
     if selected.startswith(life.name):
-        _share(world, selected, life.shared)
+        share(world, selected, life.shared)
     reply = world.api.create(RAYJOBS, document_of(life))
     if reply.code != 201:  # Created
         return Told(end={"done": []}, stopped_at=f"refused: {reply.message}")
@@ -83,7 +81,7 @@ def _both(
         stack.enter_context(_kuberay(program, directory, theirs, settings, scheduler))
         stack.enter_context(_jobledger(directory, ours, settings, scheduler))
         for world in (theirs, ours):
-            _share(world, SHARED)
+            share(world, SHARED)
         yield theirs, ours
 
 
@@ -139,12 +137,3 @@ def _jobledger(
         )
         with Controller(terminal, "lives"):
             yield
-
-
-def _share(world: World, name: str, more: Mapping[str, Any] = MappingProxyType({})) -> None:
-    """Make a RayCluster that lives select."""
-    spec = spec_of(Life(name, "HTTPMode", ()))["rayClusterSpec"] | more
-    document = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": name}}
-    reply = world.api.create(RAYCLUSTERS, {**document, "spec": spec})
-    assert reply.code == 201, reply.message  # Created
-    begin_head(world, name)

@@ -155,6 +155,13 @@ def _policies(m: str, mode: str) -> list[Life]:
         ),
         Life(f"{m}-success-self", mode, (*DONE, a.gone), _legacy("DeleteSelf", "DeleteNone")),
         Life(f"{m}-rules", mode, (*DONE, pause(12)), two),
+        Life(
+            f"{m}-rules-workers-woken",
+            mode,
+            (*DONE, pause(4), a.wake, pause(8)),
+            _rules(("DeleteWorkers", succeeded)),
+            differs="life-workers-woken",
+        ),
         Life(f"{m}-rules-failed", mode, late, {**bounded, **one}),
         Life(
             f"{m}-nothing-covers",

@@ -4,12 +4,13 @@ import copy
 import random
 from collections.abc import Callable, Mapping, Sequence
 
-from tests.acceptance.trainjobs import RUNTIMES, torch_runtime
+from tests.acceptance.trainjobs import CLUSTER_RUNTIMES, RUNTIMES, torch_runtime
 from tests.acceptance.witness import JOBSETS, TRAINJOBS
 from tests.operators.train_lives import nodes
 from tests.operators.train_lives.cases.table import (
     Document,
     Life,
+    container_of,
     groups_of,
     job,
     patch,
@@ -17,12 +18,57 @@ from tests.operators.train_lives.cases.table import (
     upstreams,
 )
 from tests.operators.train_lives.world import World
-from tests.support.api import CONFIGMAPS
+from tests.support.api import CONFIGMAPS, JOBS, PODS
 from tests.upstream.changing import Change
 from tests.upstream.runtime_changes import RUNTIME_CHANGES
 from tests.upstream.trainjob_changes import JOB_CHANGES
 
 LENGTH = 7
+
+
+def _place(w: World) -> str:
+    """Return the path of the runtime of a life's job."""
+    reference = w.api.get(TRAINJOBS, "fit").body["spec"]["runtimeRef"]
+    if reference["kind"] == "TrainingRuntime":
+        return w.api.path(RUNTIMES, reference["name"])
+    return f"{CLUSTER_RUNTIMES}/{reference['name']}"
+
+
+def _change_runtime(w: World) -> None:
+    """Give the runtime another image, which a job with a snapshot never has."""
+    found = w.api.request("GET", _place(w))
+    if found.code == 200:  # OK
+        container_of(groups_of(found.body)[0])["image"] = "changed:1"
+        w.keep(w.api.request("PUT", _place(w), found.body))
+
+
+def _delete_pods(w: World) -> None:
+    for pod in nodes.pods(w.api):
+        w.delete(PODS, pod["metadata"]["name"])
+
+
+def _delete_a_job(w: World) -> None:
+    """Delete the first of the JobSet's Jobs."""
+    names = sorted(one["metadata"]["name"] for one in w.api.list(JOBS).body["items"])
+    for name in names[:1]:
+        w.delete(JOBS, name)
+
+
+def _anew(w: World) -> None:
+    """Delete the TrainJob, and make the same once nothing is left of it."""
+    document = w.api.get(TRAINJOBS, "fit").body
+    w.delete(TRAINJOBS, "fit")
+    w.settle("gone")
+    w.submit({**document, "metadata": {"name": "fit"}, "status": None})
+
+
+def _metadata(**metadata: Document) -> Document:
+    """Return a runtimePatch of the labels and annotations of the JobSet."""
+    spec = {"template": {"metadata": metadata}}
+    return {"manager": "acme.io/labels", "trainingRuntimeSpec": spec}
+
+
+TOLERATIONS = [{"key": "x", "operator": "Exists"}]
 
 STEPS: dict[str, Callable[[World], object]] = {
     "run": lambda w: nodes.run(w.api),
@@ -32,8 +78,21 @@ STEPS: dict[str, Callable[[World], object]] = {
     "resume": lambda w: w.change(suspend=False),
     "delete-jobset": lambda w: w.delete(JOBSETS, "fit"),
     "delete-snapshot": lambda w: w.delete(CONFIGMAPS, "fit-runtime-snapshot"),
-    "delete-runtime": lambda w: w.delete(RUNTIMES, runtime_of(w)),
+    "delete-runtime": lambda w: w.keep(w.api.request("DELETE", _place(w))),
+    "change-runtime": _change_runtime,
+    "delete-pods": _delete_pods,
+    "delete-a-job": _delete_a_job,
+    "anew": _anew,
     "patch": lambda w: w.change(runtimePatches=[patch(nodeSelector={"a": "b"})]),
+    "patch-twice": lambda w: w.change(
+        runtimePatches=[
+            patch(tolerations=TOLERATIONS),
+            patch("acme.io/more", nodeSelector={"g": "h"}),
+        ]
+    ),
+    "patch-labels": lambda w: w.change(
+        runtimePatches=[_metadata(labels={"i": "j"}, annotations={"k": "l"})]
+    ),
     "no-patch": lambda w: w.change(runtimePatches=None),
     "suspend-and-patch": lambda w: w.change(
         suspend=True, runtimePatches=[patch(nodeSelector={"c": "d"})]
@@ -42,6 +101,7 @@ STEPS: dict[str, Callable[[World], object]] = {
         suspend=False, runtimePatches=[patch(nodeSelector={"e": "f"})]
     ),
     "relabel": lambda w: w.label(TRAINJOBS, "fit", {"a": "b"}),
+    "annotate": lambda w: w.merge(TRAINJOBS, "fit", {"metadata": {"annotations": {"a": "b"}}}),
 }
 OFTEN = ("run", "run", "suspend", "resume")
 
@@ -52,6 +112,7 @@ INITIALIZER = {
     "dataset": {"storageUri": "hf://some/data", "secretRef": {"name": "token"}},
     "model": {"storageUri": "hf://some/model", "env": [{"name": "A", "value": "b"}]},
 }
+CLUSTER = "ClusterTrainingRuntime"
 MANAGERS = ("trainer.kubeflow.org/trainjob-controller", "kueue.x-k8s.io/multikueue")
 
 NOT_IN_RUNTIMES = ("ttl", "ports-without-name", "suspended-template", "replicas-", "no-policy")
@@ -77,16 +138,22 @@ def drawn(seed: int) -> Life:
     which Trainer cannot: all four stand in docs/differences.md.
     """
     steps = [*STEPS, *OFTEN]
-    steps.remove("delete-runtime" if is_hooked(seed) else "delete-snapshot")
+    for one in ("delete-runtime", "change-runtime") if is_hooked(seed) else ("delete-snapshot",):
+        steps.remove(one)
 
     def lived(w: World) -> None:
         dice = random.Random(seed)
         runtime = _runtime(dice)
-        w.runtime(runtime)
         has_claims = "volumeClaimPolicies" in runtime["spec"]["template"]["spec"]
+        if runtime["metadata"]["name"] == "torch" and dice.random() < 0.25:
+            runtime["kind"], runtime["metadata"]["name"] = CLUSTER, w.api.namespace
+        w.runtime(runtime)
         possible = [one for one in steps if not (has_claims and one in SUSPENDING)]
         document = job(suspend=dice.random() < 0.3 and not has_claims)
-        document["spec"]["runtimeRef"]["name"] = runtime["metadata"]["name"]
+        document["spec"]["runtimeRef"] = {
+            "kind": runtime["kind"],
+            "name": runtime["metadata"]["name"],
+        }
         if runtime["metadata"]["name"].startswith("torchtune") and dice.random() < 0.5:
             document["spec"]["initializer"] = copy.deepcopy(INITIALIZER)
         if dice.random() < 0.15:
@@ -107,11 +174,6 @@ def drawn(seed: int) -> Life:
         w.settle("resumed at last")
 
     return lived
-
-
-def runtime_of(w: World) -> str:
-    """Return the name of the runtime of a life's job."""
-    return str(w.api.get(TRAINJOBS, "fit").body["spec"]["runtimeRef"]["name"])
 
 
 def _runtime(dice: random.Random) -> Document:
