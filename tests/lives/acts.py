@@ -111,6 +111,9 @@ def _edit(but: tuple[str, ...] = (), **spec: object) -> Callable[[Actor], bool]:
         asks = any(spec.get(name) for name in ("suspend", *UNSHARED))
         if here in (*but, "ValidationFailed") or (actor.selected and "rayClusterSpec" in spec):
             return False
+        own = newest(actor)["spec"].get("rayClusterSpec", {})
+        if spec.get("deletionStrategy") and own.get("enableInTreeAutoscaling"):
+            return False  # neither suspends workers then; the end is final here
         if here in ("Complete", "Failed") and actor.selected and asks:
             return False  # it would be invalid, and the end is final here
         a.edit(**spec)(actor)

@@ -116,11 +116,8 @@ def _at_end(theirs: dict[str, Any], ours: dict[str, Any], last: str) -> Iterator
             continue
         if key == "pod groups" and last in ("Retrying", "Suspending", "Suspended"):
             continue  # upstream's ask for as much as ever
-        if key == "asked":  # upstream stops again on each pass; in Waiting it names no Ray job
-            before, after = (
-                one | {"stops": 0 if last == "Waiting" else min(one["stops"], 1)}
-                for one in (before, after)
-            )
+        if key == "asked":  # upstream stops again on each pass
+            before, after = (one | {"stops": min(one["stops"], 1)} for one in (before, after))
         if before != after:
             yield f"{key}: {before}, ours {after}"
 

@@ -106,7 +106,7 @@ class Heads:
         with self._lock:
             info = dict(self.known.get((cluster, submission), {}))
         if method == "POST" and rest == "stop":
-            if cluster not in self.gone:
+            if submission and cluster not in self.gone:  # upstream names none in Waiting
                 self.stops.append((cluster, submission))
             return HTTPStatus.OK, {"stopped": bool(info)}
         if not info or rest:

@@ -98,7 +98,7 @@ def _object(actor: Actor) -> dict[str, Any]:
     return {
         "rayjob": "gone" if kind == "DELETED" else "there",
         "deleting": bool(metadata.get("deletionTimestamp")) and kind != "DELETED",
-        "finalizers": metadata.get("finalizers") or [],
+        "finalizers": [] if kind == "DELETED" else metadata.get("finalizers") or [],
     }
 
 

@@ -9,6 +9,8 @@ SUSPENDED = "what cannot be applied is suspended here all the same"
 DRIFT = "what somebody changed is taken back at the next suspension or resume"
 DEADLINE = "there the JobSet may be made again and deleted again after a deadline"
 STATUS = "conditions of others go here, and ours come back"
+AMOUNTS = "its webhook rewrites amounts, which no change of runtimePatches survives"
+COUNTED = "an ended job is settled: what JobSet counts afterwards is not shown"
 OWNERS = "an object of somebody else is left alone"
 LEAVING = "there the JobSet is made again and again, which keeps the deletion waiting"
 GOING = "what is being deleted is left alone, and that is told"
@@ -56,7 +58,9 @@ KNOWN = (
         "/2|/jobsets|/watched|.*/JobSet fit/status|.*/conditions",
         SUMMED_UP,
     ),
+    Known("amounts-in-another-form", "/[12]|/jobsets", AMOUNTS),
     Known("deadline.*", r"/jobsets|.*/jobsStatus", DEADLINE),
+    Known("job-of-the-jobset-is-deleted-after-the-end", "/3 deleted/.*/jobsStatus", COUNTED),
     Known("runtime-is-deleted", "/[345]|/jobsets|/watched", PLACES),
     Known("torchtune", "/[3-9]|/jobsets|/watched", SUSPENDED),
     Known("no-trainer", "/[23]|/jobsets", SUSPENDED),

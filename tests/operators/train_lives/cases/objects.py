@@ -135,6 +135,15 @@ def job_of_the_jobset_is_deleted(w: World) -> None:
 
 
 @life
+def job_of_the_jobset_is_deleted_after_the_end(w: World) -> None:
+    running(w)
+    w.end()
+    w.settle("ended")
+    w.delete(JOBS, "fit-node-0")
+    w.settle("deleted")
+
+
+@life
 def quota_is_in_the_way(w: World) -> None:
     w.keep(w.api.create(QUOTAS, NO_JOBSETS))
     w.settle("quota")

@@ -164,6 +164,19 @@ def patches_at_creation(w: World) -> None:
 
 
 @life
+def amounts_in_another_form(w: World) -> None:
+    w.runtime(torch_runtime("torch"))
+    document = job(suspend=True)
+    document["spec"]["trainer"]["resourcesPerNode"] = {"requests": {"cpu": "0.5"}}
+    w.submit(document)
+    w.settle("made")
+    w.change(runtimePatches=[patch(nodeSelector={"a": "b"})])
+    w.settle("patched")
+    w.change(suspend=False)
+    w.settle("resumed")
+
+
+@life
 def labels_of_the_trainjob(w: World) -> None:
     w.runtime(torch_runtime("torch"))
     document = job()
