@@ -45,7 +45,7 @@ def _is_handed_in(actor: Actor) -> bool:
     """Tell whether somebody has handed the Ray job of the attempt in."""
     status = actor.status()
     submission, cluster = str(status.get("jobId") or ""), str(status.get("rayClusterName") or "")
-    if phase(actor) != "Running" or not submission:
+    if phase(actor) != "Running" or not submission or is_leaving(newest(actor)):
         return False
     if actor.mode == K8S and not there(actor, JOBS):
         return False

@@ -20,9 +20,14 @@ OURS_ALONE = frozenset(
 """
 
 OF_OLD_CACHES = frozenset(
-    f"FailedTo{verb}{kind}"
-    for verb in ("Create", "Delete", "Update")
-    for kind in ("RayCluster", "RayJobSubmitter", "Service")
+    {
+        "FailedToCleanupBatchScheduler",
+        *(
+            f"FailedTo{verb}{kind}"
+            for verb in ("Create", "Delete", "Update")
+            for kind in ("RayCluster", "RayJobSubmitter", "Service")
+        ),
+    }
 )
 """Upstream tells of these where its cache is behind: it tries again what is done."""
 

@@ -63,7 +63,7 @@ def play(life: Life, world: World) -> Told:
     for number, step in enumerate(life.steps, 1):
         try:
             step(actor)
-        except NotReached as missing:
+        except (NotReached, AssertionError) as missing:
             stopped = f"step {number}: {missing}"
             break
     settle(actor)
