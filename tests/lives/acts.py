@@ -64,7 +64,8 @@ def _ray(status: str, message: str = "") -> Callable[[Actor], bool]:
             return False
         a.ray(status, message)(actor)
         is_asked = actor.cluster not in actor.world.heads.silent and not is_left_alone(actor)
-        actor.world.wait(lambda: not is_asked or actor.status().get("jobStatus") == status, HEARD)
+        limit = SILENT_HEARD  # upstream's pauses grow while the head does not know the Ray job
+        actor.world.wait(lambda: not is_asked or actor.status().get("jobStatus") == status, limit)
         return True
 
     return act
@@ -90,6 +91,8 @@ def _submitter(ended: str) -> Callable[[Actor], bool]:
     def act(actor: Actor) -> bool:
         if not _is_handed_in(actor) or actor.mode not in (K8S, SIDECAR):
             return False
+        if is_left_alone(actor):
+            return False  # both give its Ray job 30 s, from when it ended or from when that is seen
         if (one := f"{actor.cluster}/{actor.submission}") in actor.ended:
             return False
         is_silent = actor.cluster in actor.world.heads.silent
@@ -97,9 +100,8 @@ def _submitter(ended: str) -> Callable[[Actor], bool]:
             return False  # an end that was told before counts here
         actor.ended.add(one)
         a.submitter(ended)(actor)
-        if not is_left_alone(actor):  # both give the Ray job of one that ended well 30 s
-            limit = SILENT_HEARD if is_silent else HEARD
-            actor.world.wait(lambda: phase(actor) != "Running", limit)
+        limit = SILENT_HEARD if is_silent else HEARD
+        actor.world.wait(lambda: phase(actor) != "Running", limit)
         return True
 
     return act
