@@ -250,8 +250,8 @@ def _hold(actor: Actor) -> bool:
 
 def _unready(actor: Actor) -> bool:
     """Have the RayCluster say that it is not ready any more; the head answers nevertheless."""
-    if not _is_handed_in(actor):
-        return False
+    if not _is_handed_in(actor) or actor.cluster in actor.world.heads.silent:
+        return False  # upstream tells of it with the head's next answer
     status = {"state": "suspended", "reason": "somebody has suspended it"}
     reply = actor.world.api.merge(RAYCLUSTERS, actor.cluster, {"status": status}, "status")
     return reply.code == 200  # OK

@@ -107,7 +107,9 @@ def _children(actor: Actor) -> dict[str, Any]:
     made = {kind: actor.world.made_for(kind, actor.name) for kind in MADE}
     clusters = [one["metadata"]["name"] for one in made[RAYCLUSTERS]]
     return {
-        "clusters": [f"{_fate(one)}, Ray {one['spec']['rayVersion']}" for one in made[RAYCLUSTERS]],
+        "clusters": [
+            f"{_fate(one)}, Ray {one['spec'].get('rayVersion')}" for one in made[RAYCLUSTERS]
+        ],
         "submitters": [f"{_fate(one)}, {_script(one)}" for one in made[JOBS]],
         "services": [
             f"{one['metadata']['name'].removeprefix(actor.name)} {_fate(one)}, "

@@ -42,17 +42,18 @@ def _change_runtime(w: World) -> None:
         w.keep(w.api.request("PUT", _place(w), found.body))
 
 
-def _delete_pods(w: World) -> None:
-    for pod in nodes.pods(w.api):
-        w.delete(PODS, pod["metadata"]["name"])
+def _delete_a_pod(w: World) -> None:
+    for name in sorted(pod["metadata"]["name"] for pod in nodes.pods(w.api))[:1]:
+        w.delete(PODS, name)
 
 
 def _delete_a_job(w: World) -> None:
     """Delete the first of the JobSet's Jobs, unless all is over."""
-    jobset = w.api.get(JOBSETS, "fit").body
+    jobset = w.api.get(JOBSETS, "fit")
     names = sorted(one["metadata"]["name"] for one in w.api.list(JOBS).body["items"])
-    for name in [] if (jobset.get("status") or {}).get("terminalState") else names[:1]:
-        w.delete(JOBS, name)
+    if jobset.code == 200 and "terminalState" not in (jobset.body.get("status") or {}):  # OK
+        for name in names[:1]:
+            w.delete(JOBS, name)
 
 
 def _anew(w: World) -> None:
@@ -81,7 +82,7 @@ STEPS: dict[str, Callable[[World], object]] = {
     "delete-snapshot": lambda w: w.delete(CONFIGMAPS, "fit-runtime-snapshot"),
     "delete-runtime": lambda w: w.keep(w.api.request("DELETE", _place(w))),
     "change-runtime": _change_runtime,
-    "delete-pods": _delete_pods,
+    "delete-a-pod": _delete_a_pod,
     "delete-a-job": _delete_a_job,
     "anew": _anew,
     "patch": lambda w: w.change(runtimePatches=[patch(nodeSelector={"a": "b"})]),
@@ -108,7 +109,8 @@ OFTEN = ("run", "run", "suspend", "resume")
 
 OF_UPSTREAM = ("data-cache", "deepspeed", "jax", "mlx", "torch_", "torchtune", "xgboost")
 """Runtimes of Trainer's own."""
-SUSPENDING = ("suspend", "suspend-and-patch")
+UNCLAIMED = ("suspend", "suspend-and-patch", "anew")
+"""Steps of jobs without volume claims, which nobody here lets go."""
 INITIALIZER = {
     "dataset": {"storageUri": "hf://some/data", "secretRef": {"name": "token"}},
     "model": {"storageUri": "hf://some/model", "env": [{"name": "A", "value": "b"}]},
@@ -145,22 +147,11 @@ def drawn(seed: int) -> Life:
     def lived(w: World) -> None:
         dice = random.Random(seed)
         runtime = _runtime(dice)
-        has_claims = "volumeClaimPolicies" in runtime["spec"]["template"]["spec"]
         if runtime["metadata"]["name"] == "torch" and dice.random() < 0.25:
             runtime["kind"], runtime["metadata"]["name"] = CLUSTER, w.api.namespace
         w.runtime(runtime)
-        possible = [one for one in steps if not (has_claims and one in SUSPENDING)]
-        document = job(suspend=dice.random() < 0.3 and not has_claims)
-        document["spec"]["runtimeRef"] = {
-            "kind": runtime["kind"],
-            "name": runtime["metadata"]["name"],
-        }
-        if runtime["metadata"]["name"].startswith("torchtune") and dice.random() < 0.5:
-            document["spec"]["initializer"] = copy.deepcopy(INITIALIZER)
-        if dice.random() < 0.15:
-            document["spec"]["managedBy"] = dice.choice(MANAGERS)
-        if is_hooked(seed):  # what Trainer's refuse is built as it is without them
-            _change(dice, document, JOB_CHANGES, NOT_IN_JOBS)
+        possible = [one for one in steps if not (_has_claims(runtime) and one in UNCLAIMED)]
+        document = _job(dice, runtime, may_be_refused=is_hooked(seed))
         w.submit(document)
         w.settle("made")
         if w.api.get(TRAINJOBS, "fit").code != 200:  # it was refused
@@ -175,6 +166,26 @@ def drawn(seed: int) -> Life:
         w.settle("resumed at last")
 
     return lived
+
+
+def _has_claims(runtime: Document) -> bool:
+    return "volumeClaimPolicies" in runtime["spec"]["template"]["spec"]
+
+
+def _job(dice: random.Random, runtime: Document, *, may_be_refused: bool) -> Document:
+    """Return a job of a runtime; without webhooks what would be refused is built as it is."""
+    document = job(suspend=dice.random() < 0.3 and not _has_claims(runtime))
+    name = runtime["metadata"]["name"]
+    document["spec"]["runtimeRef"] = {"kind": runtime["kind"], "name": name}
+    if name.startswith("torchtune") and dice.random() < 0.5:
+        document["spec"]["initializer"] = copy.deepcopy(INITIALIZER)
+    if dice.random() < 0.15:
+        document["spec"]["managedBy"] = dice.choice(MANAGERS)
+    if may_be_refused:
+        _change(dice, document, JOB_CHANGES, NOT_IN_JOBS)
+    if "xgboost" in (runtime["spec"].get("mlPolicy") or {}):  # its order is fixed here
+        (document["spec"].get("trainer") or {}).pop("env", None)
+    return document
 
 
 def _runtime(dice: random.Random) -> Document:
