@@ -88,6 +88,10 @@ class Kept:
         """Return why this run does not control jobs; empty if it does."""
         return self.claim.waits_for() if self.claim is not None else []
 
+    def troubles(self) -> list[str]:
+        """Return the error behind that, if the API server has said one."""
+        return [self.claim.unheard] if self.claim is not None and self.claim.unheard else []
+
     def notes(self) -> list[str]:
         """Return what somebody should know although jobs are controlled."""
         return self.claim.notes() if self.claim is not None else []

@@ -234,7 +234,7 @@ def service(settings: Settings, opened: Ledger) -> Service:
     standing = Standing(
         is_alive=controller.is_alive,
         waits_for=lambda: [*controller.waits_for(), *claim.waits_for()],
-        troubles=controller.troubles,
+        troubles=lambda: sorted({*controller.troubles(), *claim.troubles()}),
         notes=lambda: [*notes(), *controller.holding.words(), *claim.notes()],
         registry=basis.metrics.registry,
     )

@@ -91,6 +91,8 @@ class Claiming:
         self._is_unguarded = False
         self.trouble = ""
         """Why no claim can be kept, so that another ledger would not be noticed; empty: one can."""
+        self.unheard = ""
+        """What the API server said to the last look instead of an answer; empty: it answered."""
 
     def allows(self) -> bool:
         """Return whether this run may control jobs."""
@@ -127,6 +129,7 @@ class Claiming:
             return
         self._looked = now
         self._failures += 1
+        unheard = ""
         try:
             while self._step():
                 pass
@@ -137,7 +140,9 @@ class Claiming:
         except (RequestForbidden, ObjectNotFound) as error:
             self._go_unguarded(error)
         except ClusterError as error:
+            unheard = str(error)
             self._not_renewed.warn(error)
+        self.unheard = unheard
 
     def _pause(self) -> float:
         """Return how long after a look the next is due.

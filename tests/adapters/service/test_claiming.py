@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 
+from jobledger.adapters.claim_wiring import Kept
 from jobledger.adapters.service.ledgers.claiming import Claiming, Ledgers
 from jobledger.core.claims.rule import Claim, Standing
 from jobledger.core.errors import ClusterUnreachable, LedgerUnavailable, RequestForbidden
@@ -312,8 +313,10 @@ def test_an_api_server_that_is_away_for_a_moment_stops_nobody(
         assert one.claiming.allows()
         world.pass_by(3, one)
         assert not one.claiming.allows()
+        assert Kept(one.claiming).troubles() == ["away"]
     world.pass_by(6, one)
     assert one.claiming.allows()
+    assert Kept(one.claiming).troubles() == []
 
 
 def test_without_the_right_jobs_are_controlled_and_it_is_said(
