@@ -25,6 +25,7 @@ OURS_ALONE = (
 
 WORDS = (
     (r": \w+ \S+: PATCH \w+ \S+: \d+ \w+: ", ": "),  # which object, which request
+    (r": plugin \w+: ", ": "),
     (r"(\w+ specified in TrainJob is not found|not found \w+ specified in TrainJob): .*", "no"),
     (r"(unable to get|getting) runtime snapshot: ", ""),
     (r"(invalid runtime snapshot): .*", r"\1"),
