@@ -14,10 +14,11 @@ import pytest
 
 from tests.acceptance.other_controllers import KubeRay, ago
 from tests.acceptance.site import Site
+from tests.acceptance.tenant_site import RUNTIME
 from tests.acceptance.witness import RAYJOBS
 from tests.support.api import MERGE, Api, api_of_kubeconfig, rayjob
 from tests.support.apiserver import programs
-from tests.support.apiserver_content import USERS, install
+from tests.support.apiserver_content import USERS, install_everything
 from tests.support.apiserver_processes import ApiServerProcesses
 from tests.support.kubectl import KUBECTL, needs_kubectl
 from tests.support.processes import Controller, Terminal
@@ -35,6 +36,7 @@ PAGE = ROOT / "docs" / "howto" / "adopt.md"
 NAMESPACE = "team-a"
 """As the page calls it."""
 RUNS = {"jobStatus": "RUNNING"}
+RUNTIMES = "trainer.kubeflow.org/v1alpha1/trainingruntimes"
 
 
 def commands() -> list[str]:
@@ -99,9 +101,10 @@ def own_server(tmp_path: Path) -> Iterator[ApiServerProcesses]:
     """A server of its own: the page changes a definition, and means its job by its name.
 
     Where a definition changes, every watch of its objects ends and lists are refused for a moment.
-    It has what RayJobs need, and no controllers: nothing of the page waits for them.
+    It has no controllers: nothing of the page waits for them.
     """
-    server = ApiServerProcesses(programs(), tmp_path / "apiserver", USERS, install, controllers=())
+    place = tmp_path / "apiserver"
+    server = ApiServerProcesses(programs(), place, USERS, install_everything, controllers=())
     try:
         server.start()
         yield server
@@ -115,6 +118,7 @@ def reader(own_server: ApiServerProcesses, terminal: Terminal, ledger_url: str) 
     api = Api(admin.url, admin.pool, NAMESPACE, admin.headers)
     reply = api.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     assert reply.code == 201, reply  # Created
+    a_runtime_cannot_be_deleted(api)
     site = Site(
         api=api,
         terminal=terminal.with_environment(
@@ -194,12 +198,25 @@ def it_is_controlled_again(reader: Reader) -> None:
     )
 
 
+def a_runtime_cannot_be_deleted(api: Api) -> None:
+    """Trainer had held a runtime before it was switched off, and somebody deletes it."""
+    held = {"name": "torch", "finalizers": ["trainer.kubeflow.org/resource-in-use"]}
+    assert api.create(RUNTIMES, {**RUNTIME, "metadata": held}).code == 201  # Created
+    assert api.delete(RUNTIMES, "torch").code == 200  # OK
+    assert api.get(RUNTIMES, "torch").body["metadata"]["deletionTimestamp"]
+
+
+def it_can_be_deleted(reader: Reader) -> None:
+    assert reader.site.api.get(RUNTIMES, "torch").code == 404  # Not Found
+
+
 AFTERWARDS: dict[str, Callable[[Reader], None]] = {
     "jobledger run --observe-only": a_job_runs,
     "kubectl patch crd": the_new_name_is_admitted,
     "kubectl patch rayjob train -n team-a --type merge": it_is_controlled,
     "kubectl patch rayjob train -n team-a --type json": it_is_given_back,
     "jobledger run --control-namespace": it_is_controlled_again,
+    "kubectl patch trainingruntime": it_can_be_deleted,
 }
 """Beginning of a command -> what the reader waits for after it."""
 
