@@ -3,9 +3,9 @@
 What is watched of a JobSet or a Job counts Pods and gives no reasons, and a RayCluster does not say
 of a Pod why no node takes it. So Pods are listed a few times after an attempt began, and once some
 are in trouble that is kept as evidence, and kept again if they come to wait for something else; of
-a RayJob first those of its RayCluster, until that is
-ready, then the submitter's, until Ray knows the job. So it is with an attempt that was under way
-when the job was taken over, as long as its objects say that Pods are not ready.
+a RayJob first those of its RayCluster, until that is ready, then the submitter's, until Ray knows
+the job. So it is with an attempt that was under way when the job was taken over, as long as its
+objects say that Pods are not ready.
 """
 
 from collections.abc import Sequence

@@ -30,14 +30,17 @@ def warned_of(
     pods: Sequence[Manifest],
 ) -> tuple[SceneObject, ...]:
     """Return the objects that Kubernetes warns of; `about` has these Pods. Raises as the ports."""
-    found = [one for one in pods_kept(pods, str) if waits_quietly(one)][:ASKED_ABOUT_MAX]
-    reasons = {pod.uid: waits_quietly(pod) for pod in found}
-    waiting = [SceneObject(kind=PODS.kind, name=pod.name, uid=pod.uid) for pod in found]
+    reasons = {
+        SceneObject(kind=PODS.kind, name=pod.name, uid=pod.uid): told
+        for pod in pods_kept(pods, str)
+        if (told := waits_quietly(pod))
+    }
+    waiting = tuple(reasons)[:ASKED_ABOUT_MAX]
     return tuple(
         one
         for one in (*waiting, *_short_of_pods(cluster, state, namespace, about, pods))
         if any(
-            _warns(event, one.uid, reasons.get(one.uid, ()))
+            _warns(event, one.uid, reasons.get(one, ()))
             for event in witness.events_about(namespace, one.kind, one.name)
         )
     )

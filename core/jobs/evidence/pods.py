@@ -46,7 +46,10 @@ BEING_MADE = ("", "ContainerCreating", "PodInitializing")
 
 
 def pods_kept(pods: Iterable[Manifest], scrub: Scrub) -> tuple[PodEvidence, ...]:
-    """Return what is kept of Pods: those in the greatest trouble, the head among equals first."""
+    """Return what is kept of Pods: those in the greatest trouble first, then those that wait.
+
+    Among equals the head is first.
+    """
     found = sorted((pod_evidence(pod, scrub) for pod in pods), key=_rank)
     return tuple(found[:PODS_MAX])
 
@@ -111,8 +114,8 @@ def _trouble(one: ContainerEnd) -> int:
     return 1 if one.restarts else 0
 
 
-def _rank(pod: PodEvidence) -> tuple[int, bool, str]:
-    return -trouble(pod), pod.role != "head", pod.name
+def _rank(pod: PodEvidence) -> tuple[int, bool, bool, str]:
+    return -trouble(pod), not waits_quietly(pod), pod.role != "head", pod.name
 
 
 def pod_evidence(pod: Manifest, scrub: Scrub) -> PodEvidence:

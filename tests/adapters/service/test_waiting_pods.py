@@ -16,6 +16,7 @@ from jobledger.adapters.service.effects.waiting_pods import (
 from jobledger.adapters.service.evidence.capture import WAITING_MAX
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.forensics.story.timeline import in_words
+from jobledger.core.jobs.evidence.evidence import PODS_MAX
 from jobledger.core.jobs.evidence.scene import SceneObject, waiting_beside
 from jobledger.core.jobs.observations import EvidenceSeen, evidence_of
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, RAYCLUSTERS
@@ -28,7 +29,7 @@ from jobledger.core.rayjob.observations.ray_job import Entrypoint
 from jobledger.core.rayjob.phases import JobStatus, Phase
 from jobledger.core.rayjob.state import KnownSubmitter
 from jobledger.core.trainjob.events import JobSetObserved, TrainAttemptEnded, TrainAttemptStarted
-from jobledger.core.values.documents import Manifest
+from jobledger.core.values.documents import Manifest, child
 from jobledger.core.values.instants import rfc3339
 from tests.adapters.service.evidence_scene import CLUSTER, Scene, scene
 from tests.adapters.service.owned import a_child, controller, uid_of
@@ -380,3 +381,20 @@ def test_of_a_pod_that_begins_nothing_is_kept(
     warns(training, reason)
     assert look(training)() == PAUSES_SECONDS[1]
     assert training.bench.said() == []
+
+
+def test_the_one_pod_of_many_that_waits_is_found(training: Scene) -> None:
+    begins(training, "gpu-9", CREATING, ready=False)
+    warns(training, "FailedMount")
+    waiting = training.bench.cluster.get(PODS, "ml", NODE)
+    assert waiting is not None
+    for number in range(PODS_MAX):
+        about = {**child(waiting, "metadata"), "name": f"a-{number}", "uid": f"a-{number}"}
+        training.bench.cluster.plant(PODS, {"metadata": about, "spec": {"nodeName": "gpu-1"}})
+        well: Manifest = {"phase": "Running"}
+        training.bench.cluster.edit(PODS, "ml", f"a-{number}", status=well)
+    assert look(training)() == PAUSES_SECONDS[1]
+    (seen,) = training.bench.said()
+    assert isinstance(seen, EvidenceSeen)
+    assert seen.pods[0].name == NODE
+    assert [one.message for one in seen.kubernetes_events] == ["configmap not found"]
