@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from jobledger.core.batchjob.names import MANAGED_BY
+
 Document = dict[str, Any]
 
 IMAGE = "rayproject/ray:2.52.0"
@@ -59,3 +61,11 @@ def runs(file: Path) -> int:
 def with_metadata(manifest: Document, **metadata: Mapping[str, str]) -> Document:
     """Return the manifest with more in its metadata (labels, annotations)."""
     return {**manifest, "metadata": {**manifest["metadata"], **metadata}}
+
+
+def batch_job(name: str) -> Document:
+    """Return a Job that is given to the service."""
+    containers = [{"name": "main", "image": "etl:1", "command": ["true"]}]
+    template = {"spec": {"restartPolicy": "Never", "containers": containers}}
+    spec = {"managedBy": MANAGED_BY, "template": template}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": spec}

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from jobledger.core.batchjob.names import MANAGED_BY
-from tests.acceptance.jobs import rayjob
+from tests.acceptance.jobs import batch_job, rayjob
 from tests.acceptance.tenant_site import RUNTIME
 from tests.acceptance.trainjobs import Trainings, real_trainings, trainjob
 from tests.acceptance.witness import RAYJOBS, TRAINJOBS
@@ -40,7 +39,7 @@ def test_a_webhook_that_is_down_is_told_of_and_waited_for(at: Trainings) -> None
     at.runtime({**RUNTIME, "metadata": {**RUNTIME["metadata"], "namespace": site.api.namespace}})
     site.submit(rayjob("ray", "true"))
     at.submit(trainjob("train", "true", runtime="plain"))
-    assert at.admin.create(JOBS, a_job("batch")).code == 201  # Created
+    assert at.admin.create(JOBS, batch_job("batch")).code == 201  # Created
     with ExitStack() as stack:
         with a_webhook_that_is_down(at.admin):
             stack.enter_context(site.controller(JOBLEDGER_JOB_KINDS=ALL_KINDS))
@@ -93,11 +92,3 @@ def configuration(name: str, namespace: str) -> dict[str, Any]:
         "metadata": {"name": name},
         "webhooks": [webhook],
     }
-
-
-def a_job(name: str) -> dict[str, Any]:
-    """Return a Job that is given to the service."""
-    containers = [{"name": "main", "image": "etl:1", "command": ["true"]}]
-    template = {"spec": {"restartPolicy": "Never", "containers": containers}}
-    spec = {"managedBy": MANAGED_BY, "template": template}
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": spec}

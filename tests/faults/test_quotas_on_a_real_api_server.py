@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from jobledger.core.batchjob.names import MANAGED_BY
+from tests.acceptance.jobs import batch_job
 from tests.acceptance.tenant_site import RUNTIME
 from tests.acceptance.trainjobs import Trainings, real_trainings, trainjob
 from tests.support.api import JOBS, MERGE
@@ -21,21 +21,6 @@ pytestmark = [pytest.mark.faults, pytest.mark.apiserver, pytest.mark.postgres]
 
 KEPT_SECONDS = 120.0
 """An attempt is looked at half a minute after it began, and a minute after that."""
-
-BATCH = {
-    "apiVersion": "batch/v1",
-    "kind": "Job",
-    "metadata": {"name": "batch"},
-    "spec": {
-        "managedBy": MANAGED_BY,
-        "template": {
-            "spec": {
-                "restartPolicy": "Never",
-                "containers": [{"name": "main", "image": "etl:1", "command": ["true"]}],
-            }
-        },
-    },
-}
 
 
 @pytest.fixture
@@ -60,7 +45,7 @@ def test_explain_says_what_a_quota_refuses(
     limit(at, hard)
     at.submit(trainjob("train", "true", runtime="plain"))
     if "batch" in names:
-        assert at.admin.create(JOBS, BATCH).code == 201  # Created
+        assert at.admin.create(JOBS, batch_job("batch")).code == 201  # Created
     with at.site.controller(JOBLEDGER_JOB_KINDS='["TrainJob", "Job"]'):
         for name in names:
             wait_until(partial(tells_of_a_quota, at, name), name, KEPT_SECONDS)
