@@ -57,8 +57,11 @@ _WORD = re.compile(r"\w")
 _ERROR = re.compile(r"\b(?:ERROR|FATAL|CRITICAL|SEVERE|[Ee]rror:|[Ff]atal:)")
 """A program that calls it an error."""
 
-_NO_TROUBLE = re.compile(r"\b(?:DEBUG|INFO)\b|\blevel=(?:debug|info)\b")
-"""And one that calls it none."""
+_NO_TROUBLE = re.compile(
+    r"\b(?:DEBUG|INFO)\b|\blevel=(?:debug|info)\b|: ulimit: open files: cannot modify limit: "
+)
+"""And one that calls it none; and what the shell of each head says that may not raise its limit of
+files, which KubeRay tries and does not need."""
 
 _SUMMARY = re.compile(
     r"^(?:\S+ FAILED$|Failures:$|<NO_OTHER_FAILURES>|Root Cause \(first observed)"
@@ -152,6 +155,8 @@ def gist(text: str, limit: int) -> str:
         return whole
     tells_most = " ".join(telling_line(lines).split())
     first = " ".join(SPEAKER.sub("", lines[0][:LINE_MAX]).split())
+    if first.endswith(":") and tells_most.startswith(first):  # of what follows nothing tells more
+        tells_most = " ".join(telling_line(lines[1:]).split())
     if len(lines) == 1 or tells_most == first:
         return _middle_left_out(whole, limit)
     begin = cut(first, limit // 3)

@@ -1,8 +1,9 @@
 """Removes advice and guesses from a message: they name causes that did not occur.
 
-Ray lists what may have killed an actor; the scheduler adds to each refusal that preemption would
-not help; torchrun writes that it sends SIGTERM to those that are left. A rule that looked at such
-words would find a cause that nobody has seen.
+Ray lists what may have killed an actor, and each head says as it starts what it would make of a
+SIGTERM; the scheduler adds to each refusal that preemption would not help; torchrun writes that it
+sends SIGTERM to those that are left. A rule that looked at such words would find a cause that
+nobody has seen.
 """
 
 import re
@@ -21,6 +22,7 @@ _GUESSES = re.compile(
     r"|(?:Refer|See|Visit|For more information)\b.{0,80}https?://.*"
     r"|NOTE: invoking MPI_ABORT.*"
     r"|one or more nodes\. Please check your PATH.*"
+    r"|\bINFO \w+\.py:\d+ -- .*"
     r"|CUDA kernel errors might be asynchronously.*"
     r"|Due to the asynchronous nature of CUDA kernels.*"
 )

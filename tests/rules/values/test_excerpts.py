@@ -71,6 +71,13 @@ def test_a_message_with_a_log_keeps_its_beginning_and_the_exception() -> None:
     assert said.endswith("ModuleNotFoundError: No module named 'flash_attn'")
 
 
+def test_a_message_whose_log_tells_of_no_trouble_keeps_its_beginning_and_the_last_line() -> None:
+    header, *_ = RAY_MESSAGE.splitlines()
+    log = "2026-11-28 14:09:27,220\tINFO job_manager.py:581 -- Runtime env is setting up.\nstep 7\n"
+    said = gist(f"{header}\n{log}", 160)
+    assert said == "Job entrypoint command failed with exit code 1, last… step 7"
+
+
 def test_of_one_long_line_both_ends_are_kept() -> None:
     said = gist("begin " + "x" * 1000 + " end", 60)
     assert said.startswith("begin x")

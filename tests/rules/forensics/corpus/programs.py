@@ -14,6 +14,12 @@ PROGRAMS: tuple[Case, ...] = (
     program("an assertion of the program", "application", TRACE + "AssertionError: 3 != 4\n"),
     program("an exit code and nothing else", "application", "epoch 3\n", code=2),
     program(
+        "an exit code, and a head that says what it makes of signals",
+        "application",
+        "2026-11-28 14:09:52,309\tINFO scripts.py:1269 -- Subprocesses exit with SIGTERM will be "
+        "treated as graceful, thus NOT reported.\nepoch 3\n",
+    ),
+    program(
         "a module that is not in the image",
         "missing-module",
         TRACE + "ModuleNotFoundError: No module named 'flash_attn'\n",
