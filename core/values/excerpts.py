@@ -66,9 +66,14 @@ files, which KubeRay tries and does not need."""
 _SUMMARY = re.compile(
     r"^(?:\S+ FAILED$|Failures:$|<NO_OTHER_FAILURES>|Root Cause \(first observed)"
     r"|failed \(exitcode: -?\d+\) local_rank|sigkill_handler\]"
+    r"|\bERR cli\.py:\d{1,6} -- Job '[^']{1,80}' failed$"
     r"|^jobset failed due to|^Job has reached the specified|^Container \S+ for pod \S+ failed with"
 )
-"""What torchrun, DeepSpeed's launcher, JobSet and Job write once something of theirs has failed."""
+"""What torchrun, DeepSpeed's launcher, Ray's submitter, JobSet and Job write once something of
+theirs has failed."""
+
+_LOG_FOLLOWS = re.compile(r", last available logs \(truncated to [\d,]{1,12} chars\):$")
+"""How the first line of Ray's message of a failed entrypoint ends: the end of its log follows."""
 
 
 class Weight(IntEnum):
@@ -106,7 +111,7 @@ def telling(lines: Iterable[str]) -> tuple[Weight, str]:
     unfinished: Weight | None = None
     is_chained = below_header = False
     for line in said(text[:LINE_MAX] for text in lines):
-        body = line.body
+        body = _LOG_FOLLOWS.sub("", line.body)
         if not body or not _WORD.search(body):
             continue
         if unfinished is not None:
@@ -153,10 +158,11 @@ def gist(text: str, limit: int) -> str:
     whole = " ".join(" ".join(lines).split())
     if len(whole) <= limit:
         return whole
-    tells_most = " ".join(telling_line(lines).split())
     first = " ".join(SPEAKER.sub("", lines[0][:LINE_MAX]).split())
-    if first.endswith(":") and tells_most.startswith(first):  # of what follows nothing tells more
-        tells_most = " ".join(telling_line(lines[1:]).split())
+    said_of_log = _LOG_FOLLOWS.sub("", first)
+    rest = lines if said_of_log == first else lines[1:]
+    tells_most = " ".join(telling_line(rest).split())
+    first = said_of_log
     if len(lines) == 1 or tells_most == first:
         return _middle_left_out(whole, limit)
     begin = cut(first, limit // 3)

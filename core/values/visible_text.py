@@ -19,6 +19,17 @@ U+200D stay, which words of some languages need, and U+FE00 to U+FE0F, which pic
 ECMA-48; Unicode, annex 9, general category Cf, property Default_Ignorable_Code_Point."""
 
 
+COLOURS = re.compile(
+    r"\x1b(?:\[[0-9;:?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)?)"
+)
+"""Sequences of a terminal: CSI and OSC. Source: ECMA-48, sections 5.4 and 5.6."""
+
+
+def without_colours(text: str) -> str:
+    """Return a text without the sequences of a terminal: a log's colours say nothing."""
+    return COLOURS.sub("", text) if "\x1b" in text else text
+
+
 def visible(text: str) -> str:
     r"""Return a text with escapes such as `\x1b` in place of what a terminal would obey."""
     if text.isascii() and text.isprintable():  # most are, and looking for more takes time

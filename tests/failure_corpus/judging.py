@@ -149,11 +149,17 @@ def _of_anything(event: Any) -> Iterator[str]:  # noqa: ANN401 # of any event
     yield from _texts(event)
 
 
+def _of_missing(event: Any) -> Iterator[str]:  # noqa: ANN401 # of any event
+    if isinstance(event, shared.EvidenceCaptured):
+        yield from _texts(event.missing)
+
+
 PLACES: Mapping[str, Callable[[Any], Iterator[str]]] = {
     "log": _of_anything,  # Ray's message repeats the end of the driver's log
     "pod": _of_cluster,
     "kubernetes event": _of_cluster,
     "loss": _of_losses,
+    "missing": _of_missing,
     "ray": _of_anything,
     "refusal": _of_others,
     "status": _of_others,

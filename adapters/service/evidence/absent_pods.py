@@ -5,6 +5,8 @@ tries again, and no status says why. A Pod that waits for a volume or its networ
 whose image is being pulled, and one whose probe fails just is not ready. To find the Events about
 one object the API server looks through all of the namespace, so they are asked for only of what is
 short of Pods, and of Pods that wait.
+
+Where no controller has taken an object up there is not even an Event: it has no status.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -12,6 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from jobledger.adapters.service.evidence.own_pods import RESOURCES, jobs_of
 from jobledger.core.jobs.evidence.pods import pods_kept, waits_quietly
 from jobledger.core.jobs.evidence.scene import SceneObject, job_is_short
+from jobledger.core.jobs.evidence.untouched import is_untouched
 from jobledger.core.kinds import JobState, kind_of
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, Cluster
 from jobledger.core.ports.evidence import PodWitness
@@ -46,6 +49,17 @@ def warned_of(
     )
 
 
+def nobody_took_up(cluster: Cluster, namespace: str, about: SceneObject) -> bool:
+    """Return whether an object is there without a status. Raises as the cluster does."""
+    found = _found(cluster, namespace, about)
+    return found is not None and is_untouched(found)
+
+
+def _found(cluster: Cluster, namespace: str, about: SceneObject) -> Manifest | None:
+    found = cluster.get(RESOURCES[about.kind], namespace, about.name)
+    return found if found is not None and text(found, "metadata", "uid") == about.uid else None
+
+
 def _warns(event: Manifest, uid: str, reasons: Collection[str]) -> bool:
     """Return whether an Event warns of an object, for one of the reasons if there are any."""
     is_of_these = not reasons or text(event, "reason") in reasons
@@ -61,8 +75,8 @@ def _short_of_pods(
     pods: Sequence[Manifest],
 ) -> Iterator[SceneObject]:
     """Yield the object if it is short of Pods; of a JobSet also its Jobs that are."""
-    found = cluster.get(RESOURCES[about.kind], namespace, about.name)
-    if found is None or text(found, "metadata", "uid") != about.uid:
+    found = _found(cluster, namespace, about)
+    if found is None:
         return
     is_set = about.kind == JOBSETS.kind
     jobs = jobs_of(cluster, namespace, about) if is_set else ()

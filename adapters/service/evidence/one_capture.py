@@ -39,6 +39,7 @@ from jobledger.core.jobs.evidence.pods import (
     waits_quietly,
 )
 from jobledger.core.jobs.evidence.scene import SceneObject
+from jobledger.core.jobs.evidence.untouched import missing_pods_of
 from jobledger.core.jobs.observations import EvidenceSeen
 from jobledger.core.log.redaction.redact import LateSecrets
 from jobledger.core.ports.clock import Clock
@@ -94,6 +95,8 @@ class Scene:
     """When the Ray job did, if it is known."""
     warned_of: tuple[SceneObject, ...] = ()
     """What keeps Pods from being created: the object itself, or Jobs of it."""
+    is_untouched: bool = False
+    """Whether no controller has taken the object up: nothing but that can be said of it."""
     pod: Manifest | None = None
     """The one Pod that is looked at, as it was seen, and is the job's own; None: all of them."""
 
@@ -124,6 +127,10 @@ class Capture:
         return self._observation(began)
 
     def _ask_about_all(self) -> None:
+        if self._scene.is_untouched:
+            untouched = missing_pods_of(self._scene.kind, self._scene.name)
+            self._miss(untouched.what, untouched.why)
+            return
         if self._scene.name:
             self._ask({"Pods": self._find_own})
         self._ask(dict(self._first_questions()))

@@ -12,10 +12,12 @@ from jobledger.core.forensics.bundles.dossier import EvidenceReader, ReadEvent
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.evidence.evidence import PodEvidence
 from jobledger.core.jobs.evidence.pods import is_stuck
+from jobledger.core.jobs.evidence.untouched import said_untouched
 from jobledger.core.jobs.history.signs import Clue, Source, exit_clue
 from jobledger.core.kinds import clues
 from jobledger.core.values.instants import Instant
 from jobledger.core.values.tracebacks import blanked_frames
+from jobledger.core.values.visible_text import without_colours
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +63,7 @@ def signs(
                     version=read.version,
                     attempt=attempt,
                     source=source,
-                    text=text,
+                    text=without_colours(text),
                     came_at=_end_told_by(event),
                 )
 
@@ -75,7 +77,9 @@ def _end_told_by(event: JobEvent) -> Instant | None:
 def _of_evidence(
     event: shared.EvidenceCaptured, version: int, evidence: EvidenceReader
 ) -> Iterator[Sign]:
-    found: list[tuple[Clue, str, Instant | None]] = []
+    found: list[tuple[Clue, str, Instant | None]] = [
+        ((Source.SILENCE, said_untouched(event.missing)), "", None)
+    ]
     for pod in event.pods:
         found += _of_pod(pod)
     found += [
@@ -97,7 +101,7 @@ def _of_evidence(
                 version=version,
                 attempt=event.attempt,
                 source=source,
-                text=text,
+                text=without_colours(text),
                 whose=whose,
                 came_at=came_at,
             )
@@ -109,7 +113,7 @@ def _of_evidence(
                 version=version,
                 attempt=event.attempt,
                 source=Source.LOG,
-                text=line[:LOG_CHARACTERS_MAX],
+                text=without_colours(line[:LOG_CHARACTERS_MAX]),
                 digest=log.digest_of_content,
             )
 

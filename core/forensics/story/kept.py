@@ -9,6 +9,7 @@ from jobledger.core.forensics.story.quotes import QUOTE_MAX
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs.events import EvidenceCaptured, ObservationGapFound
 from jobledger.core.jobs.evidence.evidence import PodEvidence
+from jobledger.core.jobs.evidence.untouched import said_untouched
 from jobledger.core.values.excerpts import gist
 from jobledger.core.values.instants import Instant
 
@@ -82,7 +83,7 @@ TOO_LATE = (
 def not_known(
     events: Sequence[ReadEvent], begun: Mapping[int, int], attempt: int, *, pods_stay: bool
 ) -> Iterator[Sentence]:
-    """Yield what could not be seen during an attempt, and what evidence of it is missing.
+    """Return what could not be seen during an attempt, and what evidence of it is missing.
 
     Args:
         events: of the job, all of them.
@@ -92,23 +93,29 @@ def not_known(
             looked at.
     """
     inside, is_kept = False, False
+    told: dict[str, tuple[int, ...]] = {}
     for read in events:
-        event = read.event
+        event, text = read.event, ""
         if read.version in begun:
             inside, is_kept = begun[read.version] == attempt, False
         if not inside:
             continue
         if isinstance(event, ObservationGapFound):
-            yield _told(read, f"Not everything was seen: {in_words(event)}.")
+            text = f"Not everything was seen: {in_words(event)}."
         elif isinstance(event, EvidenceCaptured):
             is_kept = is_kept or bool(event.pods or event.logs)
             if event.missing:
-                lost = "; ".join(f"{item.what} ({item.why})" for item in event.missing)
-                said = gist(lost, QUOTE_MAX).rstrip(".")
-                yield _told(read, f"Some evidence could not be had: {said}.")
+                text = _lost(event)
             elif not (is_kept or pods_stay) and event.occasion == f"failure/{attempt}":
-                yield _told(read, TOO_LATE)
+                text = TOO_LATE
+        if text:
+            told[text] = (*told.get(text, ()), read.version)
+    return (Sentence(text=text, versions=versions) for text, versions in told.items())
 
 
-def _told(read: ReadEvent, text: str) -> Sentence:
-    return Sentence(text=text, versions=(read.version,))
+def _lost(event: EvidenceCaptured) -> str:
+    """Return what could not be had; empty of an object that has no Pods, which is told itself."""
+    if said_untouched(event.missing):
+        return ""
+    lost = "; ".join(f"{item.what} ({item.why})" for item in event.missing)
+    return f"Some evidence could not be had: {gist(lost, QUOTE_MAX).rstrip('.')}."

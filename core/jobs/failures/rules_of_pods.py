@@ -1,5 +1,6 @@
 """Failure rules for what Kubernetes reports of Pods: refused, evicted, not started."""
 
+from jobledger.core.jobs.evidence.untouched import UNTOUCHED
 from jobledger.core.jobs.failures.rule import FailureRule, clue
 from jobledger.core.jobs.history.signs import Source
 from jobledger.core.jobs.retries.failures import FailureClass
@@ -207,6 +208,15 @@ OF_PODS: tuple[FailureRule, ...] = (
                 *PODS,
             ),
         ),
+    ),
+    FailureRule(
+        name="not-taken-up",
+        group=FailureClass.OTHER,
+        before_running=True,
+        because="nobody makes its Pods",
+        advice="see whether the controller of such objects runs (KubeRay's operator, JobSet's, or "
+        "Kubernetes' own), and whether it looks after this namespace",
+        tests=(clue(UNTOUCHED, Source.SILENCE),),
     ),
     FailureRule(
         name="not-ready",

@@ -8,6 +8,7 @@ from jobledger.core.jobs.evidence.evidence import PodEvidence
 from jobledger.core.jobs.evidence.pod_failures import attempt_of
 from jobledger.core.jobs.evidence.pods import BEING_MADE, quiet_wait
 from jobledger.core.jobs.evidence.scene import WAITING
+from jobledger.core.jobs.evidence.untouched import said_untouched
 from jobledger.core.jobs.pending.decisions import DECISION_WORDS
 from jobledger.core.values.instants import rfc3339
 
@@ -80,6 +81,8 @@ def _evidence_captured(event: shared.EvidenceCaptured) -> str:
         if told:
             return f"Pods of attempt {event.attempt} are in trouble: {'; '.join(told)}"
         warned = next((one for one in event.kubernetes_events if one.kind == "Warning"), None)
+        if untouched := said_untouched(event.missing):
+            return f"Pods of attempt {event.attempt} are not created: {untouched}"
         if warned is None:
             return f"Pods of attempt {event.attempt} do not begin"
         kind, _, name = warned.object.partition("/")

@@ -32,7 +32,7 @@ class Source(StrEnum):
     LOSS = "loss"
     """`cluster`, `head`, `submitter`, `jobset` or `attempt's Job` that went unasked."""
     SILENCE = "silence"
-    """What was met instead of an answer of the head."""
+    """What was met instead of an answer of the head, or of a controller."""
     MANIFEST = "manifest"
     """Why the manifest is not valid."""
     DECISION = "decision"

@@ -10,11 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from jobledger.core.log.redaction.secret_search import Occurrence
-
-COLOURS = re.compile(
-    r"\x1b(?:\[[0-9;:?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)?)"
-)
-"""Sequences of a terminal: CSI and OSC. Source: ECMA-48, sections 5.4 and 5.6."""
+from jobledger.core.values.visible_text import COLOURS
 
 _BREAK = re.compile(r"\n[ \t]{0,40}")
 """Begins with a literal, so that the search for it is quick: what may stand before is looked at."""

@@ -8,7 +8,7 @@ SUPPOSED = (
     "its worker process has died. There are some potential root causes. (1) SIGKILL by OOM killer",
     "4 Insufficient nvidia.com/gpu. preemption: 0/12 nodes are available: 12 not helpful",
     "was dead. This can happen if the node was preempted",
-    "2026-11-28 14:24:30,726\tINFO scripts.py:1269 -- Subprocesses exit with SIGTERM will be treated",
+    "14:24:30,726\tINFO scripts.py:1269 -- Subprocesses exit with SIGTERM will be treated",
     "W1121 Sending process 78 closing signal SIGTERM",
     'Traceback:\n  File "/a.py", line 1\n    raise OSError("SIGTERM")\nKeyError: 1',
 )

@@ -32,6 +32,16 @@ QUOTED: tuple[tuple[Case, str], ...] = (
     ),
     (
         program(
+            "a message of Ray whose log names no error, beside a coloured line of the submitter",
+            "application",
+            "14:34:47,863\tERR cli.py:75 -- \x1b[31mJob 'ray-13-x' failed\x1b[39m\n",
+            message="Job entrypoint command failed with exit code 1, last available logs "
+            "(truncated to 20,000 chars):\nstep 7\n",
+        ),
+        "because the program itself failed: Job entrypoint command failed with exit code 1.",
+    ),
+    (
+        program(
             "a line that is much too long, with the reason at its end",
             "gpu-out-of-memory",
             "rank 0: " + "x" * 900 + " CUDA out of memory. Tried to allocate 2.00 GiB\n",

@@ -9,6 +9,7 @@ from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs.events import EvidenceCaptured
 from jobledger.core.jobs.evidence.evidence import Missing
+from jobledger.core.jobs.evidence.untouched import UNTOUCHED, missing_pods_of
 from jobledger.core.jobs.observations import EvidenceSeen
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import rfc3339
@@ -109,6 +110,11 @@ NO_CONFIG = 'MountVolume.SetUp failed for volume "c": configmap "c" not found'
             Capture(kubernetes_events=(warning("FailedCreate", QUOTA, "Job/etl"),)),
             "quota",
             f"It waits for Pods that are not created, {SEEN}: FailedCreate: {QUOTA}.",
+        ),
+        (
+            Capture(missing=(missing_pods_of("Job", "etl"),)),
+            "not-taken-up",
+            f"It waits for Pods that are not created, {SEEN}: {UNTOUCHED}: Job etl has no status.",
         ),
         (
             Capture(

@@ -75,7 +75,12 @@ def test_a_message_whose_log_tells_of_no_trouble_keeps_its_beginning_and_the_las
     header, *_ = RAY_MESSAGE.splitlines()
     log = "2026-11-28 14:09:27,220\tINFO job_manager.py:581 -- Runtime env is setting up.\nstep 7\n"
     said = gist(f"{header}\n{log}", 160)
-    assert said == "Job entrypoint command failed with exit code 1, last… step 7"
+    assert said == "Job entrypoint command failed with exit code 1 … step 7"
+
+
+def test_that_the_submitter_says_so_too_tells_less_than_the_program() -> None:
+    ends = ["step 7: cannot read shard 3", "14:34:47,863\tERR cli.py:75 -- Job 'ray-13-x' failed"]
+    assert telling_line(ends) == "step 7: cannot read shard 3"
 
 
 def test_of_one_long_line_both_ends_are_kept() -> None:

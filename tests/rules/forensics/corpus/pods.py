@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
+from jobledger.core.jobs.evidence.untouched import missing_pods_of
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from tests.rules.forensics.corpus.cases import (
@@ -180,6 +181,11 @@ PODS: tuple[Case, ...] = (
                 warning("Unhealthy", "Readiness probe failed: wget: command not found"),
             )
         ),
+    ),
+    stuck(
+        "a RayCluster that no operator takes up",
+        "not-taken-up",
+        Capture(missing=(missing_pods_of("RayCluster", "train-x"),)),
     ),
     stuck(
         "no GPUs left",
