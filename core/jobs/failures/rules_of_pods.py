@@ -54,6 +54,15 @@ OF_PODS: tuple[FailureRule, ...] = (
         ),
     ),
     FailureRule(
+        name="webhook-unavailable",
+        group=FailureClass.OTHER,
+        before_running=True,
+        because="an admission webhook did not answer, and nothing can be made without it",
+        advice="see whether the program that serves the webhook runs, and its certificate holds; "
+        "`kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations` has them all",
+        tests=(clue(r"failed calling webhook", *REFUSALS),),
+    ),
+    FailureRule(
         name="admission",
         group=FailureClass.OTHER,
         before_running=True,
@@ -61,8 +70,7 @@ OF_PODS: tuple[FailureRule, ...] = (
         advice="ask the owner of the policy; its name is in the message",
         tests=(
             clue(
-                r"admission webhook|failed calling webhook|denied the request|PodSecurity"
-                r"|policy.{0,200}denied"
+                r"admission webhook|denied the request|PodSecurity|policy.{0,200}denied"
                 r"|is forbidden: (?!User |error looking up|no PriorityClass|.{0,200}quota)",
                 *REFUSALS,
             ),

@@ -218,6 +218,11 @@ PODS: tuple[Case, ...] = (
         'rayclusters.ray.io "train-x" is forbidden: exceeded quota: team-a, requested: cpu=64',
     ),
     refusal(
+        "a webhook that nobody serves",
+        "webhook-unavailable",
+        'Internal error occurred: failed calling webhook "vraycluster.kb.io": connection refused',
+    ),
+    refusal(
         "a policy that wants labels",
         "admission",
         'admission webhook "validate.kyverno.svc" denied the request: label cost-center is missing',
