@@ -23,7 +23,7 @@ from jobledger.adapters.kube.answering import Answering
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import connect
 from jobledger.adapters.kube.read_only import ReadOnlyCluster
-from jobledger.adapters.kube.watching.watches import KubernetesWatches
+from jobledger.adapters.kube.watching.watches import TELL_EVERY, KubernetesWatches
 from jobledger.adapters.ledger_wiring import Ledger, of_cluster, report_service
 from jobledger.adapters.page_wiring import Standing, page_parts
 from jobledger.adapters.postgres.reports.projecting.projector import ReportService
@@ -215,6 +215,7 @@ def service(settings: Settings, opened: Ledger) -> Service:
     _share_work(basis, controller, alarms)
     claiming = claim_wiring.claiming(settings, opened, basis.cluster, basis.clock, basis.actor)
     claim = claim_wiring.keep_claim(claiming, basis.leases, alarms, basis.metrics)
+    alarms.add_duty("tell of watches", basis.watches.tell_troubles, TELL_EVERY)
     alarms.add_duty("sum up confirmations", controller.sum_up, SUM_UP_EVERY)
     count_kept = partial(
         count_kept_clusters, opened.history, basis.leases, basis.metrics, settings.cluster

@@ -46,6 +46,10 @@ from jobledger.core.values.instants import Instant
 UNREADABLE_TIMES = 3
 """So often the same place of a watch is tried again; then it is passed by a new list."""
 
+AT_ONCE_SECONDS = 1.0
+"""A watch that lasted less and brought nothing is none, as client-go judges: who ends it may hold
+back what there is to be told."""
+
 AT_ONCE_MAX = 3
 """So often in a row a watch that was ended at once, and brought something, is resumed at once."""
 
@@ -245,7 +249,11 @@ class Reflector:
             self._lasted(begun)
         if self._has_worked(begun):
             return 0.0
-        return self._after_a_short_watch(has_news=self.health.resource_version != version)
+        if self.health.resource_version != version:
+            return self._after_short_news()
+        if self._clock.monotonic() - begun < AT_ONCE_SECONDS:
+            raise unreadable(self._selection.about, "the watch ended at once and brought nothing")
+        return self._backoff.next_seconds()
 
     def _opened(self, version: str) -> WatchStream:
         try:
@@ -278,14 +286,12 @@ class Reflector:
         self._list_reason, self.health.synced = reason, False
         return True
 
-    def _after_a_short_watch(self, *, has_news: bool) -> float:
-        """Return the pause after a watch that was ended at once.
+    def _after_short_news(self) -> float:
+        """Return the pause after a watch that brought something and was ended at once.
 
-        One that brought something is resumed at once a few times. Then it waits as well, though
-        not so long: something ends every watch, and each brings what came meanwhile.
+        It is resumed at once a few times. Then it waits, though not so long as one that brought
+        nothing: something ends every watch, and each brings what came meanwhile.
         """
-        if not has_news:
-            return self._backoff.next_seconds()
         self._short_watches += 1
         if self._short_watches <= AT_ONCE_MAX:
             return 0.0
