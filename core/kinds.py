@@ -25,6 +25,7 @@ from jobledger.core.jobs.history.report_news import ClusterNews, FailureNews
 from jobledger.core.jobs.history.shared_words import shared_words
 from jobledger.core.jobs.history.signs import Clue, shared_clues
 from jobledger.core.jobs.observations import (
+    AboutStatus,
     DecisionDue,
     EffectEnded,
     EvidenceSeen,
@@ -99,7 +100,7 @@ def subject(seen: JobObservation) -> tuple[object, ...] | None:
     """Return what a look is at, where a later look at the same makes it worth nothing."""
     if isinstance(seen, DecisionDue):
         return type(seen), seen.decision_id
-    if isinstance(seen, StatusWritten | NothingNew):
+    if isinstance(seen, AboutStatus | NothingNew):
         return (type(seen),)
     kind = _OF_OBSERVATION.get(type(seen))
     return None if kind is None else kind.observing.subject(seen)
@@ -122,7 +123,7 @@ def reopens(seen: JobObservation) -> bool:
     That its last status was written mostly comes after it: without a note of that in the log the
     next run would not know the status as one of ours.
     """
-    if isinstance(seen, EffectEnded | DecisionDue | EvidenceSeen | StatusWritten):
+    if isinstance(seen, EffectEnded | DecisionDue | EvidenceSeen | AboutStatus):
         return True
     kind = _OF_OBSERVATION.get(type(seen))
     return kind is not None and kind.observing.reopens(seen)

@@ -163,6 +163,19 @@ class StatusPublished(Struct, frozen=True, kw_only=True):
     """SHA-256 of the canonical form of what the API server kept of the status."""
 
 
+class StatusWriteFailed(Struct, frozen=True, kw_only=True):
+    """`.status` could not be written for a while: users saw an earlier one from `since` on.
+
+    It is tried on; once it is written, `StatusPublished` says so.
+    """
+
+    at: Instant
+    since: Instant
+    """When the first of the tries in a row failed."""
+    trouble: str
+    """Why the last of them did, in words; bounded and scrubbed."""
+
+
 class EvidenceCaptured(Struct, frozen=True, kw_only=True):
     """Evidence of an attempt was captured, before it could disappear."""
 
@@ -266,6 +279,7 @@ SharedEvent: TypeAlias = (
     | ObservationGapFound
     | ObservationsConfirmed
     | StatusPublished
+    | StatusWriteFailed
     | EvidenceCaptured
     | ControlReleased
     | ControlTaken
@@ -276,7 +290,7 @@ SharedEvent: TypeAlias = (
 
 OWN_WORK = frozenset(
     (
-        *(EffectRequested, StatusPublished, ObservationsConfirmed),
+        *(EffectRequested, StatusPublished, StatusWriteFailed, ObservationsConfirmed),
         *(DecisionScheduled, DecisionCancelled),
     )
 )

@@ -74,6 +74,16 @@ class StatusWritten(Struct, frozen=True, kw_only=True):
     status_sha: str
 
 
+class StatusNotWritten(Struct, frozen=True, kw_only=True):
+    """The object's `.status` could not be written for a while, and is tried on."""
+
+    id: ObservationId
+    at: Instant
+    since: Instant
+    trouble: str
+    """Why the last try failed, in words; bounded and scrubbed."""
+
+
 class EvidenceSeen(Struct, frozen=True, kw_only=True):
     """What was captured of an attempt."""
 
@@ -105,7 +115,10 @@ class Survey(Struct, frozen=True, kw_only=True):
     """Names of its RayClusters, or of its JobSet; without those that are being deleted."""
 
 
-SharedFact: TypeAlias = WatchInterrupted | NothingNew | StatusWritten | EvidenceSeen | LedgerSetBack
+AboutStatus: TypeAlias = StatusWritten | StatusNotWritten
+"""Whether users can see a status: nothing else follows from it."""
+
+SharedFact: TypeAlias = WatchInterrupted | NothingNew | AboutStatus | EvidenceSeen | LedgerSetBack
 """What is judged alike for every kind of job, whoever controls the job."""
 
 SharedObservation: TypeAlias = EffectEnded | DecisionDue | SharedFact

@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
+from functools import partial
 
 import pytest
 
 from jobledger.adapters.kube import answering
+from jobledger.adapters.service.status import unwritten
 from jobledger.sandbox.wiring import Sandbox
 from tests.acceptance.jobs import rayjob, waiting_for
 from tests.acceptance.site import Site, namespace_of
@@ -50,9 +53,10 @@ def test_a_quota_that_is_full_for_a_while_is_asked_again(
     assert all("exceeded quota: compute" in row["why"] for row in refused)
 
 
-def test_statuses_that_may_not_be_written_hold_up_nothing_else(
-    remote: Site, site: Site, lines: Lines, story: RetryStory
+def test_statuses_that_may_not_be_written_hold_up_nothing_else_and_are_told(
+    remote: Site, site: Site, lines: Lines, story: RetryStory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(unwritten, "TOLD_AFTER", timedelta(seconds=1))
     lines.api.answer(*WRITING["status"], NO_PERMISSION, times=10_000)
     with inside(remote) as controller:
         story.submit()
@@ -63,9 +67,26 @@ def test_statuses_that_may_not_be_written_hold_up_nothing_else(
         }
         tries = len(lines.api.requests(*WRITING["status"]))
         assert tries <= 2 * 8, "the pauses between tries double"
+        told = "SELECT count(*) = 2 FROM event WHERE type = 'StatusWriteFailed'"
+        site.wait_for_true("both are told", told)
+        for name in story.names:
+            assert "Its status cannot be written since" in explained(site, name)
+            assert 'cannot patch resource "rayjobs/status"' in explained(site, name)
+            wait_until(partial(is_warned, site, name), f"a Kubernetes Event of {name}")
         lines.api.clear()
         story.assert_same_end()
+        assert not any("cannot be written" in explained(site, name) for name in story.names)
         assert_nothing_broke(controller)
+
+
+def explained(site: Site, name: str) -> str:
+    return site.terminal.jobledger("explain", name).everything
+
+
+def is_warned(site: Site, name: str) -> bool:
+    items = site.api.list("v1/events").body["items"]
+    warned = {one["involvedObject"]["name"] for one in items if one["reason"] == "StatusNotWritten"}
+    return name in warned
 
 
 def test_credentials_that_are_revoked_under_a_running_service(

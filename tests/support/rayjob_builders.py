@@ -16,6 +16,7 @@ from jobledger.core.jobs.observations import (
     DecisionDue,
     EffectEnded,
     NothingNew,
+    StatusNotWritten,
     StatusWritten,
     WatchInterrupted,
 )
@@ -302,6 +303,11 @@ def written(phase: str, at: float, version: str = "7") -> StatusWritten:
             id=UNNAMED, at=after(at), phase=phase, resource_version=version, status_sha="5ha"
         )
     )
+
+
+def unwritten(at: float, since: float, trouble: str = "403 Forbidden") -> StatusNotWritten:
+    """Return that `.status` could not be written for a while."""
+    return named(StatusNotWritten(id=UNNAMED, at=after(at), since=after(since), trouble=trouble))
 
 
 def _open_effect(state: RayJobState, kind: EffectKind, name: str) -> OpenEffect:

@@ -25,7 +25,7 @@ from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.catalogue import NAMES, JobEvent
 from jobledger.core.decider import Decided
 from jobledger.core.errors import BrokenChain, LedgerError
-from jobledger.core.jobs.observations import StatusWritten
+from jobledger.core.jobs.observations import AboutStatus
 from jobledger.core.kinds import TURNING_POINTS, JobObservation, JobState, decide, identified
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.recording import Writer
@@ -153,7 +153,7 @@ class Turn:
         the job is held and asked for once the loss is noticed, or there is news of it.
         """
         for stream, observations in list(grouped.items()):
-            if all(isinstance(item, StatusWritten) for item in observations) and (
+            if all(isinstance(item, AboutStatus) for item in observations) and (
                 self._parts.slots.leave_set_back(stream)
             ):
                 del grouped[stream]

@@ -21,7 +21,7 @@ from jobledger.adapters.service.status.applying import StatusWrite
 from jobledger.adapters.service.status.company import Company, without_progress
 from jobledger.adapters.service.status.drift import Ends, Kept, digest_of
 from jobledger.adapters.service.status.shown import Shown, shown_by, shows, tells_no_more
-from jobledger.adapters.service.status.unwritten import Unwritten
+from jobledger.adapters.service.status.unwritten import Failing, Unwritten
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.workers import Task
 from jobledger.adapters.telemetry.logging import get_logger
@@ -65,6 +65,7 @@ class _Outbox:
     """Its digest; empty: it is to be written, whatever it is."""
     kept: Kept = field(default_factory=Kept)
     failures: int = 0
+    failing: Failing = field(default_factory=Failing)
     task: int = 0
     """Number of the task that is under way; 0: none."""
     resting: bool = False
@@ -77,6 +78,7 @@ class _Outbox:
     def note_written(self, status: Manifest, meant: bytes) -> None:
         """Take note that a status of that digest is there; the caller locks."""
         self.shown, self.written, self.failures = status, meant, 0
+        self.failing = Failing()
         if self.waiting and self.waiting[0] is status:
             del self.waiting[0]
 
@@ -111,7 +113,7 @@ class Publisher:
     unwritten: Unwritten = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "unwritten", Unwritten(self.clock.monotonic))
+        object.__setattr__(self, "unwritten", Unwritten(self.clock, self.inbox, self.live))
 
     def offer(self, identity: JobIdentity, statuses: list[Manifest], kind: str) -> Task | None:
         """Take statuses to be written, in order; return a task for the workers that does it.
@@ -384,7 +386,7 @@ class Publisher:
     def _failed(self, box: _Outbox, error: Exception) -> float:
         self.metrics.status_writes.labels("failed").inc()
         box.failures += 1
-        self.unwritten.tell(box.identity, error, box.failures)
+        self.unwritten.tell(box.identity, error, box.failures, box.failing)
         first = CONFLICT_PAUSE_SECONDS if isinstance(error, ObjectChanged) else PAUSE_FIRST_SECONDS
         pause = min(first * (1 << min(box.failures, 16)), PAUSE_MAX_SECONDS)
         if isinstance(error, RequestThrottled) and error.retry_after_seconds is not None:

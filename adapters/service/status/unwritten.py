@@ -1,25 +1,66 @@
-"""Says in the service's log that a status could not be written."""
+"""Says in the service's log, and in that of a job, that a status could not be written."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
 
+from jobledger.adapters.service.objects.object_cache import ObjectCache
+from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.repeated import Repeated
-from jobledger.core.errors import ClusterUnreachable, ObjectChanged
+from jobledger.core.errors import ClusterUnreachable, JobledgerError, ObjectChanged
 from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.jobs.observations import StatusNotWritten
+from jobledger.core.ports.clock import Clock
+from jobledger.core.values.ids import observation_id
+from jobledger.core.values.instants import Instant
+
+TOLD_AFTER = timedelta(minutes=1)
+"""A job is told of what lasts longer: most of what an API server refuses passes sooner."""
+
+TROUBLE_CHARACTERS_MAX = 1000
 
 log = get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Failing:
+    """Since when the writes of a job's status fail one after the other."""
+
+    since: Instant | None = None
+    is_told: bool = False
 
 
 class Unwritten:
     """Tells of each job; of an API server that is away, or of edits, once a minute for all."""
 
-    def __init__(self, monotonic: Callable[[], float]) -> None:
-        self._away = Repeated(log, "status_not_written", monotonic)
+    def __init__(self, clock: Clock, inbox: Inbox, live: ObjectCache) -> None:
+        self._clock, self._inbox, self._live = clock, inbox, live
+        self._away = Repeated(log, "status_not_written", clock.monotonic)
 
-    def tell(self, identity: JobIdentity, error: Exception, failures: int) -> None:
+    def tell(self, identity: JobIdentity, error: Exception, failures: int, how: Failing) -> None:
         """Say that a write of a job's status failed, for the n-th time in a row."""
+        self._tell_job(identity, error, how)
         job = f"{identity.namespace}/{identity.name}"
         if isinstance(error, ClusterUnreachable | ObjectChanged):
             self._away.warn_of_one(error, job=job)
         else:
             log.warning("status_not_written", job=job, error=str(error), failures=failures)
+
+    def _tell_job(self, identity: JobIdentity, error: Exception, how: Failing) -> None:
+        """Tell the job once, if it has lasted."""
+        now, job = self._clock.now(), self._live.job(identity.uid)
+        how.since = how.since or now
+        if how.is_told or job is None or now - how.since < TOLD_AFTER:
+            return
+        how.is_told, stream = True, identity.stream_id
+        is_known = isinstance(error, JobledgerError)
+        said = str(error) if is_known else f"an internal error ({type(error).__name__})"
+        self._inbox.put(
+            stream,
+            StatusNotWritten(
+                id=observation_id(stream, "status not written", how.since.isoformat()),
+                at=now,
+                since=how.since,
+                trouble=job.redactor.message(said, TROUBLE_CHARACTERS_MAX),
+            ),
+        )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from jobledger.adapters.service.work.rotation import Rotation
-from jobledger.core.jobs.observations import StatusWritten
+from jobledger.core.jobs.observations import AboutStatus
 from jobledger.core.kinds import JobObservation, job_seen
 from jobledger.core.values.ids import StreamId, shard_of
 
@@ -202,4 +202,4 @@ def _is_sighting(observation: JobObservation | LateSighting) -> bool:
 
 def _is_urgent(observation: JobObservation | LateSighting) -> bool:
     """Return whether anything could follow from it: not from a status that was written."""
-    return not isinstance(observation, StatusWritten)
+    return not isinstance(observation, AboutStatus)

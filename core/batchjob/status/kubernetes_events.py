@@ -11,7 +11,7 @@ from jobledger.core.batchjob import events
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.jobs.status.held_job_events import holding_told
+from jobledger.core.jobs.status.held_job_events import Holding, holding_told
 from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent, sendable
 from jobledger.core.jobs.status.left_out_events import left_out_told
 from jobledger.core.values.instants import rfc3339
@@ -70,7 +70,7 @@ def _of_life(  # noqa: PLR0911 one return for each kind of event
         return (_warning("AttemptJobLost", "Watch", note),)
     if isinstance(event, shared.AnnotationsRejected):
         return (left_out_told(identity, event),)
-    if isinstance(event, shared.LedgerBehindFound | shared.RecoveredFromCluster):
+    if isinstance(event, Holding):
         return (holding_told(event),)
     return ()
 

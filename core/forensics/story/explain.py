@@ -18,6 +18,7 @@ from jobledger.core.forensics.story.going_on import (
     refusals_got_over,
     standing_now,
     stood_when_deleted,
+    unshown,
     waited_for,
     waited_for_and_seen,
 )
@@ -101,7 +102,7 @@ class _Account:
     def shown(self) -> Account:
         """Return the whole account, each sentence in one visible line."""
         told = self._told()
-        first, *others = told.sentences
+        first, *others = *told.sentences[:1], *unshown(self._events), *told.sentences[1:]
         left = left_undone(self._events) if told.outcome in ("complete", "failed") else ()
         lines = tuple(replace(one, text=one_line(one.text)) for one in (first, *left, *others))
         logs = self._logs() if told.failure_class or told.outcome == "deleted" else ()

@@ -155,6 +155,19 @@ def left_undone(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
             yield told
 
 
+def unshown(events: Sequence[ReadEvent]) -> Iterator[Sentence]:
+    """Yield that users see an earlier status of a job, and why, as was seen last."""
+    about = (shared.StatusWriteFailed, shared.StatusPublished, shared.ControlReleased)
+    found = (read for read in reversed(events) if isinstance(read.event, (*about, *ROLES.deleted)))
+    last = next(found, None)
+    if last is not None and isinstance(last.event, shared.StatusWriteFailed):
+        event = last.event
+        since, at = rfc3339(event.since), rfc3339(event.at)
+        why = event.trouble.rstrip(".")
+        text = f"Its status cannot be written since {since}, as of {at}: {why}."
+        yield Sentence(text=text, versions=(last.version,))
+
+
 def waited_for(read: ReadEvent, quote: Quote | None, verb: str) -> Sentence | None:
     """Return which Pod is waited for, since when and why; None if what is quoted is another.
 

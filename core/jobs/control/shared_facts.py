@@ -9,12 +9,14 @@ from jobledger.core.jobs.events import (
     ObservationGapFound,
     ObservationsConfirmed,
     StatusPublished,
+    StatusWriteFailed,
 )
 from jobledger.core.jobs.observations import (
     EvidenceSeen,
     LedgerSetBack,
     NothingNew,
     SharedFact,
+    StatusNotWritten,
     StatusWritten,
     WatchInterrupted,
     evidence_of,
@@ -27,7 +29,8 @@ SharedNews: TypeAlias = tuple[
     | LedgerBehindFound
     | ObservationGapFound
     | ObservationsConfirmed
-    | StatusPublished,
+    | StatusPublished
+    | StatusWriteFailed,
     ...,
 ]
 
@@ -55,6 +58,8 @@ class _Job(Protocol):
     @property
     def published(self) -> str: ...
     @property
+    def unwritten_since(self) -> Instant | None: ...
+    @property
     def captured(self) -> tuple[str, ...]: ...
 
 
@@ -77,6 +82,10 @@ def shared_facts(state: _Job, seen: SharedFact, *, is_final: bool) -> SharedNews
         case StatusWritten():
             known = state.manifest is not None
             return publication_of(seen, state.published) if known else ()
+        case StatusNotWritten():
+            is_ours = state.manifest is not None and state.recorded is None
+            told = StatusWriteFailed(at=seen.at, since=seen.since, trouble=seen.trouble)
+            return (told,) if is_ours and state.unwritten_since is None else ()
         case NothingNew():
             known = state.manifest is not None
             return confirmation_of(seen, state.confirmed_at) if known else ()

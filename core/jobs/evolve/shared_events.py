@@ -123,11 +123,13 @@ class SharedEvolution(Generic[State]):
                 captured = remember_occasion(state.captured, event.occasion)
                 return replace(state, captured=captured)
             case shared.StatusPublished():
-                return replace(state, published=event.resource_version)
+                return replace(state, published=event.resource_version, unwritten_since=None)
+            case shared.StatusWriteFailed():
+                return replace(state, unwritten_since=event.since)
             case shared.ControlReleased():
                 return self.control_released(state, event)
             case shared.ControlTaken() | shared.RecoveredFromCluster():
-                return self.control_taken(state, event)
+                return self.control_taken(replace(state, unwritten_since=None), event)
             case shared.AnnotationsRejected():
                 return state
             case shared.LedgerBehindFound():

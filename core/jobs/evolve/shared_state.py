@@ -34,6 +34,8 @@ class SharedState(Struct, frozen=True, gc=False):
     decisions: tuple[PendingDecision, ...] = ()
     published: str = ""
     """resourceVersion of the object after the last status write."""
+    unwritten_since: Instant | None = None
+    """Since when `.status` cannot be written, if that was told."""
     confirmed_at: Instant | None = None
     """Instant of the last sum of observations without news."""
     gap_until: Instant | None = None

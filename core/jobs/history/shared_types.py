@@ -20,6 +20,7 @@ TYPES: Mapping[str, type[shared.SharedEvent]] = {
     "ObservationGapFound": shared.ObservationGapFound,
     "ObservationsConfirmed": shared.ObservationsConfirmed,
     "StatusPublished": shared.StatusPublished,
+    "StatusWriteFailed": shared.StatusWriteFailed,
     "EvidenceCaptured": shared.EvidenceCaptured,
     "ControlReleased": shared.ControlReleased,
     "ControlTaken": shared.ControlTaken,
@@ -35,6 +36,7 @@ OBSERVATION_TYPES: Mapping[str, type[seen.SharedObservation]] = {
     "WatchInterrupted": seen.WatchInterrupted,
     "NothingNew": seen.NothingNew,
     "StatusWritten": seen.StatusWritten,
+    "StatusNotWritten": seen.StatusNotWritten,
     "EvidenceSeen": seen.EvidenceSeen,
     "LedgerSetBack": seen.LedgerSetBack,
 }

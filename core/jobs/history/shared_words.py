@@ -44,6 +44,9 @@ def shared_words(event: shared.SharedEvent) -> str:  # noqa: C901, PLR0911, PLR0
             return _evidence_captured(event)
         case shared.StatusPublished():
             return f"status {event.phase or 'New'} is published"
+        case shared.StatusWriteFailed():
+            since = rfc3339(event.since)
+            return f"the status could not be written since {since}: {event.trouble}; trying on"
         case shared.ControlReleased():
             return f"the job is only recorded from here on: {event.why}"
         case shared.ControlTaken():

@@ -130,7 +130,9 @@ def _told(  # noqa: C901, PLR0911, PLR0912 one case per sort of event
             return _transition(event)
         case facts.JobFailed():
             return _failed(event)
-        case shared.LedgerBehindFound() | shared.RecoveredFromCluster():
+        case (
+            shared.LedgerBehindFound() | shared.RecoveredFromCluster() | shared.StatusWriteFailed()
+        ):
             return holding_told(event)
         case (
             facts.EntrypointObserved()

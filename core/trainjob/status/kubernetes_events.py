@@ -8,12 +8,10 @@ from jobledger.core.jobs.events import (
     AnnotationsRejected,
     EffectFailed,
     EffectFaltered,
-    LedgerBehindFound,
-    RecoveredFromCluster,
 )
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.jobs.status.held_job_events import holding_told
+from jobledger.core.jobs.status.held_job_events import Holding, holding_told
 from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent, sendable
 from jobledger.core.jobs.status.left_out_events import left_out_told
 from jobledger.core.trainjob import events
@@ -58,7 +56,7 @@ def _told(  # noqa: PLR0911 one return for each kind of event
         return (KubernetesEvent("Normal", "AttemptStarted", "Start", note),)
     if isinstance(event, AnnotationsRejected):
         return (left_out_told(identity, event),)
-    if isinstance(event, LedgerBehindFound | RecoveredFromCluster):
+    if isinstance(event, Holding):
         return (holding_told(event),)
     return ()
 

@@ -19,8 +19,11 @@ from tests.support.rayjob_builders import (
     done,
     due,
     faltered,
+    manifest,
     poll,
     refused,
+    unwritten,
+    written,
 )
 from tests.support.recorded import dossier_of, stored
 from tests.support.rows import Step
@@ -39,6 +42,28 @@ def test_the_phase_and_the_attempt_are_told_with_since_when() -> None:
         "RayJob ml/train is Running since 2026-11-21T12:00:11Z, in attempt 1 since "
         "2026-11-21T12:00:00Z;"
     )
+
+
+UNSHOWN = (
+    "Its status cannot be written since 2026-11-21T12:00:31Z, as of 2026-11-21T12:01:32Z: "
+    "403 Forbidden."
+)
+
+
+def test_a_status_that_cannot_be_written_is_told_until_it_is_written() -> None:
+    assert UNSHOWN in told(*stories.working(), unwritten(92, since=31))
+    account = explain(dossier_of((*stories.succeeded(), unwritten(92, since=31))))
+    assert (account.outcome, account.sentences[1].text) == ("complete", UNSHOWN)
+    over = told(*stories.working(), unwritten(92, since=31), written("Running", 95))
+    assert UNSHOWN not in over
+    twice = told(*stories.working(), unwritten(92, since=31), unwritten(192, since=131))
+    assert UNSHOWN in twice, "a process that starts anew finds it as it was"
+
+
+def test_nor_is_it_told_of_a_job_that_is_only_recorded() -> None:
+    story = (*stories.working(), manifest(80, recorded="another controls it"))
+    before, after = told(*story), told(*story, unwritten(92, since=31))
+    assert before == after
 
 
 def test_what_was_seen_last_is_told_the_latest_first() -> None:

@@ -104,6 +104,7 @@ def test_stored_names_of_observations_stay() -> None:
         "PollUnanswered",
         "ProgressSeen",
         "RuntimeSeen",
+        "StatusNotWritten",
         "StatusWritten",
         "SubmitterGone",
         "SubmitterSeen",

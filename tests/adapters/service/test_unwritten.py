@@ -1,0 +1,77 @@
+"""A status that cannot be written for a while: the job is told once, and of nothing that passes."""
+
+from datetime import timedelta
+
+import pytest
+
+from jobledger.adapters.service.status.unwritten import TOLD_AFTER
+from jobledger.core.errors import ClusterError, ClusterUnreachable, ObjectChanged, RequestForbidden
+from jobledger.core.jobs.observations import StatusNotWritten, StatusWritten
+from jobledger.core.ports.cluster import RAYJOBS
+from jobledger.core.values.documents import child
+from tests.adapters.service.desk import Desk, a_status
+from tests.adapters.service.parts import SECRET
+
+MOMENT = timedelta(seconds=1)
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+def fail(desk: Desk, error: Exception, lasting: timedelta) -> None:
+    """Let tries fail now and after a while; a status waits already, or is offered."""
+    desk.refusals = [error, error]  # type: ignore[list-item]  # no port raises a bug
+    if not desk.tasks:
+        desk.offer(a_status("Running"))
+    desk.work()
+    desk.clock.advance(lasting.total_seconds())
+    desk.work()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RequestForbidden(f"403 Forbidden: {SECRET}"),
+        ClusterUnreachable(f"500 InternalError: failed calling webhook: {SECRET}"),
+        ObjectChanged(f"409 Conflict: {SECRET}"),
+    ],
+    ids=["forbidden", "a webhook that is down", "a version that is not the latest"],
+)
+def test_the_job_is_told_once_without_its_secrets(desk: Desk, error: ClusterError) -> None:
+    spec = child(desk.cluster.get(RAYJOBS, "ml", "train"), "spec")
+    spec = {**spec, "runtimeEnvYAML": f"env_vars: {{TOKEN: {SECRET}}}"}
+    desk.see(desk.cluster.edit(RAYJOBS, "ml", "train", spec=spec))
+    began = desk.clock.now()
+    fail(desk, error, TOLD_AFTER)
+    (told,) = desk.said()
+    assert isinstance(told, StatusNotWritten)
+    assert (told.since, told.at) == (began, began + TOLD_AFTER)
+    assert told.trouble.startswith(str(error).partition(SECRET)[0])
+    assert SECRET not in told.trouble
+    fail(desk, error, TOLD_AFTER)
+    assert desk.said() == []
+
+
+def test_it_is_not_told_of_what_passes_sooner(desk: Desk) -> None:
+    fail(desk, RequestForbidden("403"), TOLD_AFTER - MOMENT)
+    desk.work()
+    fail(desk, RequestForbidden("403"), TOLD_AFTER - MOMENT)
+    assert [type(one) for one in desk.said()] == [StatusWritten]
+
+
+def test_it_is_told_again_of_another_time(desk: Desk) -> None:
+    for phase in ("Running", "Complete"):
+        desk.offer(a_status(phase))
+        fail(desk, RequestForbidden("403"), TOLD_AFTER)
+        desk.work()
+    kinds = [type(one) for one in desk.said()]
+    assert kinds == [StatusNotWritten, StatusWritten] * 2
+
+
+def test_of_a_bug_no_more_is_told_than_that_it_is_one(desk: Desk) -> None:
+    fail(desk, ZeroDivisionError(SECRET), TOLD_AFTER)
+    (told,) = desk.said()
+    assert isinstance(told, StatusNotWritten)
+    assert told.trouble == "an internal error (ZeroDivisionError)"
