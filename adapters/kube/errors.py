@@ -38,7 +38,8 @@ _TLS_REMEDIES = {
         "nothing in the certificate authority of the kubeconfig vouches for its certificate; "
         "correct certificate-authority"
     ),
-    "NO_CERTIFICATE_OR_CRL_FOUND|KEY_VALUES_MISMATCH|PEM lib|NO_START_LINE": (
+    "NO_CERTIFICATE_OR_CRL_FOUND|KEY_VALUES_MISMATCH|PEM lib|NO_START_LINE|"
+    "No such file|Is a directory|Permission denied": (
         "a certificate or key that the kubeconfig names cannot be used"
     ),
     "ALERT_(UNKNOWN_CA|.*CERTIFICATE)|CERTIFICATE_REQUIRED": (

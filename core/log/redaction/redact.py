@@ -32,7 +32,7 @@ from jobledger.core.log.redaction.secret_shapes import (
     may_hold_secret,
     secret_spans,
 )
-from jobledger.core.log.redaction.secret_values import UNCOUNTED, joined, secrets_in
+from jobledger.core.log.redaction.secret_values import REASONS, UNCOUNTED, joined, secrets_in
 from jobledger.core.log.storable import storable, storable_json, storable_number, storable_text
 from jobledger.core.values.documents import Json, Manifest, text
 
@@ -183,8 +183,8 @@ class Redactor:
         return MARKER_WORD + tag.hex()[:_MARKER_HEX]
 
     def _hidden(self, text: str) -> str:
-        """Return the marker of a whole text; nothing stays nothing, a marker a marker."""
-        is_told = not text.strip() or _MARKER.fullmatch(text) is not None
+        """Return the marker of a whole text; nothing, a word of Kubernetes, a marker stay."""
+        is_told = not text.strip() or text in REASONS or _MARKER.fullmatch(text) is not None
         return text if is_told else self.marker(text)
 
     def _redacted(self, document: Json, yaml: str, runtime_env: Json) -> Json:

@@ -30,6 +30,26 @@ CHARACTERS_MAX = 512 * 1024
 SECRET_CHARACTERS_MAX = 64 * 1024
 """So many characters the secrets of one object have that are searched for: each has many forms."""
 
+REASONS = frozenset(
+    (
+        *("BackoffLimitExceeded", "CompletionsReached", "DeadlineExceeded", "FailedIndexes"),
+        *("MaxFailedIndexesExceeded", "PodFailurePolicy", "SuccessPolicy"),
+        *("AllJobsCompleted", "FailedJobs", "FailJobSetFailurePolicyAction", "ReachedMaxRestarts"),
+        *("AppFailed", "SubmissionFailed", "ValidationFailed", "JobStatusCheckTimeoutExceeded"),
+        *("JobDeploymentStatusTransitionGracePeriodExceeded", "PreRunningDeadlineExceeded"),
+        *("Completed", "ContainerCannotRun", "CrashLoopBackOff", "Error", "OOMKilled"),
+        *("ErrImagePull", "ErrImageNeverPull", "ImagePullBackOff", "InvalidImageName"),
+        *("CreateContainerConfigError", "CreateContainerError", "RunContainerError"),
+        *("Evicted", "NodeLost", "NodeShutdown", "Preempted", "Preempting", "Terminated"),
+        *("DeletionByTaintManager", "PreemptionByScheduler", "TerminationByKubelet"),
+        *("SchedulingGated", "Unschedulable", "UnexpectedAdmissionError"),
+    )
+)
+"""Words that controllers themselves have for why something ended or waits: nobody's secret, and
+what follows from a failure goes by them. Source: Kubernetes 1.36 (batch/v1, core/v1, kubelet),
+JobSet 0.12, KubeRay's JobFailedReason.
+"""
+
 UNCOUNTED = "\x00 more than are searched for"
 """Stands among secrets for all that are not searched for, as there are too many.
 

@@ -198,6 +198,7 @@ def test_a_proxy_that_cannot_be_used_is_not_repeated(tmp_path: Path, proxy: str)
         ("certificate verify failed: Hostname mismatch, not 'x'", "its certificate is another"),
         ("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed certificate", "nothing in the certificate"),
         ("[X509: KEY_VALUES_MISMATCH] key values mismatch", "a certificate or key that the"),
+        ("[Errno 2] No such file or directory", "a certificate or key that the"),
         ("[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED]", "it refuses our client certificate"),
         ("[SSL: WRONG_VERSION_NUMBER] wrong version number", "it speaks no TLS"),
     ],

@@ -11,6 +11,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
+from jobledger.core.jobs.retries.retry import NEVER_RETRIED
 from jobledger.core.log.redaction import secret_places
 from jobledger.core.log.redaction.assigned_values import NESTED_MAX
 from jobledger.core.log.redaction.redact import HIDDEN, UNCOUNTED, Redactor, secrets_in
@@ -293,6 +294,14 @@ def test_of_an_object_with_too_many_of_them_nothing_is_kept(rule: str, spec: Man
         redactor.marker("123456"),
         None,
     ]
+
+
+def test_of_such_an_object_failures_are_judged_as_of_others() -> None:
+    """The deadline of a Job of 600 kB counted as any failure: its reason was a marker."""
+    redactor = Redactor(KEY, {UNCOUNTED})
+    for reason in (*NEVER_RETRIED, "BackoffLimitExceeded", "OOMKilled", "Evicted"):
+        assert redactor.text(reason, 500) == reason
+        assert redactor.text(f"{reason}: hunter", 500) == redactor.marker(f"{reason}: hunter")
 
 
 def test_just_as_many_are_searched_for() -> None:
