@@ -17,7 +17,7 @@ from jobledger.core.log.recording import Tail, Writer
 from jobledger.core.projections.reporting.fold import Folded, Rules
 from jobledger.core.projections.reporting.fold import fold as fold_report
 from jobledger.core.projections.view import View, advance
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.turns import record_turn

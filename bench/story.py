@@ -17,7 +17,7 @@ from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.recording import Tail, Writer
 from jobledger.core.ports.event_store import StreamAppend
 from jobledger.core.projections.view import View, advance
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.rayjob.observations.observations import (
     ClusterGone,

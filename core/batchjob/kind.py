@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from jobledger.core.batchjob import events
 from jobledger.core.batchjob import observations as seen
-from jobledger.core.batchjob.decide.decider import BATCHJOB
+from jobledger.core.batchjob.decide.decide import BATCHJOB
 from jobledger.core.batchjob.events import BatchOwnEvent
 from jobledger.core.batchjob.history import attempt_row, report_news
 from jobledger.core.batchjob.history.attempt_facts import take

@@ -13,7 +13,7 @@ from jobledger.core.job_kind import (
 from jobledger.core.jobs.history.event_roles import EventRoles
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
 from jobledger.core.rayjob import ending
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events import lifecycle as events
 from jobledger.core.rayjob.events.types import TYPES
 from jobledger.core.rayjob.history import attempt_row, report_news

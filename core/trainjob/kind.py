@@ -21,7 +21,7 @@ from jobledger.core.ports.cluster import (
 )
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob import observations as seen
-from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.decide.decide import TRAINJOB
 from jobledger.core.trainjob.events import TrainFactEvent, TrainLifeEvent
 from jobledger.core.trainjob.history import attempt_row, report_news
 from jobledger.core.trainjob.history.apply_details import details_told

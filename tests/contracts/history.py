@@ -13,7 +13,7 @@ from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
 from jobledger.core.ports.event_store import StreamAppend
 from jobledger.core.ports.history import FinishedJob, JobFilter
 from jobledger.core.projections.view import View, advance
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.spec.spec import DeletionPolicy, DeletionRule
 from jobledger.core.trainjob.events import TrainerProgressReported
 from jobledger.core.trainjob.progress import TrainerProgress

@@ -16,7 +16,7 @@ from jobledger.core.log.chain import GENESIS, canonical, data_sha
 from jobledger.core.log.codec import encode
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.projections.view import View, advance
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.values.ids import EventId

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from jobledger.core.batchjob.decide.decider import BATCHJOB
+from jobledger.core.batchjob.decide.decide import BATCHJOB
 from jobledger.core.batchjob.events import (
     AttemptJobObserved,
     BatchAttemptEnded,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from jobledger.core.batchjob.decide.decider import BATCHJOB
+from jobledger.core.batchjob.decide.decide import BATCHJOB
 from jobledger.core.batchjob.events import BatchJobEvent
 from jobledger.core.batchjob.observations import BatchJobObservation, BatchJobSeen, SeenBatchStatus
 from jobledger.core.batchjob.phases import Phase

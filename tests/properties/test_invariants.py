@@ -15,7 +15,7 @@ from jobledger.core.log.chain import GENESIS, first_fault
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
 from jobledger.core.log.redaction.redact import Redactor, secrets_in
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.ending import is_open
 from jobledger.core.rayjob.phases import FINAL, JobStatus
 from jobledger.core.rayjob.status.status import status

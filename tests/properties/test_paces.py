@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobledger.core.jobs.pending.effects import Outcome
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.trainjob.building.outcomes import ApplyOutcome, write_outcome
-from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.decide.decide import TRAINJOB
 from jobledger.core.trainjob.observations import TrainJobObservation
 from jobledger.core.trainjob.state import TrainJobState
 from tests.properties.effort import effort

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import Answer, RetryOptions, RetryRule
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.ending import is_open
 from jobledger.core.rayjob.phases import FINAL, JobStatus, Phase
 from jobledger.core.rayjob.state import selects_cluster

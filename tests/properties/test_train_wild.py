@@ -17,7 +17,7 @@ from jobledger.core.log.chain import GENESIS, first_fault
 from jobledger.core.trainjob.building.outcomes import ApplyOutcome, write_outcome
 from jobledger.core.trainjob.conditions import Condition
 from jobledger.core.trainjob.contributions.contribution import RefusedCondition
-from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.decide.decide import TRAINJOB
 from jobledger.core.trainjob.events import PluginConditionsObserved, TrainJobEvent
 from jobledger.core.trainjob.observations import TrainJobObservation
 from jobledger.core.trainjob.phases import CONDITIONS_MAX, OURS

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from jobledger.core.jobs.observations import DecisionDue, EffectEnded
 from jobledger.core.jobs.pending.effects import EffectKind, Outcome
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.rayjob.observations.observations import RayJobObservation, SeenStatus
 from jobledger.core.rayjob.phases import JobStatus, Phase

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from jobledger.core.jobs.observations import DecisionDue, EffectEnded
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, Outcome
 from jobledger.core.trainjob.building.outcomes import ApplyOutcome, write_outcome
-from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.decide.decide import TRAINJOB
 from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.trainjob.observations import TrainJobObservation
 from jobledger.core.trainjob.phases import Phase

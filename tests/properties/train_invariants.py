@@ -15,7 +15,7 @@ from jobledger.core.jobs.events import (
 )
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob.conditions import found
-from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.decide.decide import TRAINJOB
 from jobledger.core.trainjob.events import (
     JobSetObserved,
     JobSetVanished,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from jobledger.core.decider import Decided
 from jobledger.core.jobs.observations import DecisionDue, EffectEnded
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, Outcome
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.rayjob.observations.observations import (
     ManifestSeen,

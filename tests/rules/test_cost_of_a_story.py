@@ -21,7 +21,7 @@ from jobledger.core.log.recording import Tail, Writer
 from jobledger.core.projections.reporting.fold import Folded, Rules, rows_of
 from jobledger.core.projections.reporting.fold import fold as fold_report
 from jobledger.core.projections.view import View, advance
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.turns import record_turn
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

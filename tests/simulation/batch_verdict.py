@@ -1,7 +1,7 @@
 """What must hold of Jobs once the faults have stopped and nothing moves any more."""
 
 from jobledger.adapters.postgres.refolding.rebuilding import compare
-from jobledger.core.batchjob.decide.decider import BATCHJOB
+from jobledger.core.batchjob.decide.decide import BATCHJOB
 from jobledger.core.batchjob.phases import Phase
 from jobledger.core.batchjob.state import BatchJobState, is_final, is_open
 from jobledger.core.batchjob.status.status import FIELDS, status

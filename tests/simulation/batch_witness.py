@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from jobledger.core.batchjob.decide.decider import BATCHJOB
+from jobledger.core.batchjob.decide.decide import BATCHJOB
 from jobledger.core.batchjob.events import BatchJobEvent
 from jobledger.core.batchjob.names import ATTEMPT_LABEL
 from jobledger.core.batchjob.state import BatchJobState, is_final

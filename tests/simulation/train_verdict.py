@@ -17,7 +17,7 @@ from jobledger.core.log.chain import canonical
 from jobledger.core.ports.cluster import CONFIGMAPS, JOBSETS, TRAINJOBS
 from jobledger.core.trainjob.building.runtimes import trainjob_owner
 from jobledger.core.trainjob.conditions import found, is_true
-from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.decide.decide import TRAINJOB
 from jobledger.core.trainjob.phases import (
     COMPLETE,
     CREATED,

@@ -12,7 +12,7 @@ from jobledger.core.log.envelope import EventRecord
 from jobledger.core.ports.cluster import JOBSETS
 from jobledger.core.ports.event_store import EventStore
 from jobledger.core.trainjob.building.runtimes import trainjob_owner
-from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.decide.decide import TRAINJOB
 from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.trainjob.phases import CREATED, TERMINAL
 from jobledger.core.trainjob.state import TrainJobState, is_final

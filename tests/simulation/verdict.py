@@ -10,7 +10,7 @@ from jobledger.core.forensics.replay.replay import replay
 from jobledger.core.log.chain import GENESIS, canonical, first_fault
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
 from jobledger.core.projections.snapshot import folded_in
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.deletion import covering_rules
 from jobledger.core.rayjob.ending import is_open
 from jobledger.core.rayjob.events.lifecycle import RetryGranted

@@ -16,7 +16,7 @@ from jobledger.core.log.chain import canonical
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, TRAINJOBS
 from jobledger.core.ports.event_store import AppendOutcome, AppendResult, EventStore, StreamAppend
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.rayjob.names import ATTEMPT_ANNOTATION
 from jobledger.core.rayjob.observations.children import owner_uid

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from jobledger.core.batchjob.decide.decider import BATCHJOB
+from jobledger.core.batchjob.decide.decide import BATCHJOB
 from jobledger.core.batchjob.events import BatchJobEvent
 from jobledger.core.batchjob.names import MANAGED_BY, attempt_job_name
 from jobledger.core.batchjob.observations import (

@@ -15,7 +15,7 @@ from jobledger.core.log.envelope import EventRecord, StoredEvent
 from jobledger.core.log.recording import Tail, Writer
 from jobledger.core.ports.event_store import StreamAppend
 from jobledger.core.projections.view import View, advance
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.turns import record_turn
 from jobledger.core.values.ids import stream_id
 from tests.support import rayjob_builders

@@ -24,7 +24,7 @@ from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, Outcome
 from jobledger.core.trainjob.building.outcomes import ApplyOutcome, write_outcome
 from jobledger.core.trainjob.conditions import Condition
-from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.decide.decide import TRAINJOB
 from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.trainjob.observations import (
     DependentGone,

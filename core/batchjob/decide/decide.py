@@ -19,17 +19,10 @@ from jobledger.core.batchjob.events import BatchJobEvent
 from jobledger.core.batchjob.evolve.evolve import evolve
 from jobledger.core.batchjob.rules.rules import reconcile
 from jobledger.core.batchjob.state import BatchJobState, is_final
-from jobledger.core.decider import Decided
+from jobledger.core.decider import Decider
 from jobledger.core.jobs import observations as shared
-from jobledger.core.jobs.control.deciding import DecisionRules, decide_by
+from jobledger.core.jobs.control.deciding import DecisionRules, decider
 from jobledger.core.jobs.control.shared_facts import shared_facts
-
-
-def decide(
-    state: BatchJobState, observation: seen.BatchJobObservation
-) -> Decided[BatchJobState, BatchJobEvent]:
-    """Return what happens because of `observation`; no events, if it brings no news."""
-    return decide_by(_RULES, state, observation)
 
 
 def _facts(
@@ -54,6 +47,8 @@ def _facts(
             assert_never(observation)
 
 
-_RULES: DecisionRules[BatchJobState, seen.BatchJobObservation, BatchJobEvent] = DecisionRules(
-    evolve=evolve, facts=_facts, reconcile=reconcile, infer=infer, recovery=recovery
+BATCHJOB: Decider[BatchJobState, BatchJobEvent, seen.BatchJobObservation] = decider(
+    BatchJobState(),
+    DecisionRules(evolve=evolve, facts=_facts, reconcile=reconcile, infer=infer, recovery=recovery),
 )
+"""Thinks about Jobs that are retried on new Jobs."""

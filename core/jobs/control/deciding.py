@@ -6,9 +6,10 @@ recorded no rule is asked: what the controller in charge has decided is inferred
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
-from jobledger.core.decider import Decided, folded
+from jobledger.core.decider import Decided, Decider, folded
 from jobledger.core.jobs.events import ControlTaken
 from jobledger.core.values.ids import ObservationId
 from jobledger.core.values.instants import Instant
@@ -46,7 +47,14 @@ class DecisionRules(Generic[State, Seen, Event]):
     """How a job that the ledger had lost sight of is taken over; nothing while that is in doubt."""
 
 
-def decide_by(
+def decider(
+    initial: State, rules: DecisionRules[State, Seen, Event]
+) -> Decider[State, Event, Seen]:
+    """Return the decider that goes by `rules`."""
+    return Decider(initial=initial, decide=partial(_decide, rules), evolve=rules.evolve)
+
+
+def _decide(
     rules: DecisionRules[State, Seen, Event], state: State, observation: Seen
 ) -> Decided[State, Event]:
     """Return what happens because of `observation`; no events, if it brings no news."""

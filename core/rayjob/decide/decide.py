@@ -8,9 +8,9 @@ One function per observation, then whatever follows by itself.
 
 from typing import assert_never
 
-from jobledger.core.decider import Decided
+from jobledger.core.decider import Decider
 from jobledger.core.jobs import observations as shared
-from jobledger.core.jobs.control.deciding import DecisionRules, decide_by
+from jobledger.core.jobs.control.deciding import DecisionRules, decider
 from jobledger.core.jobs.control.shared_facts import shared_facts
 from jobledger.core.rayjob.decide.on_children import (
     on_cluster_gone,
@@ -39,13 +39,6 @@ from jobledger.core.rayjob.inference import infer
 from jobledger.core.rayjob.observations import observations as seen
 from jobledger.core.rayjob.rules.rules import reconcile
 from jobledger.core.rayjob.state import RayJobState, is_final
-
-
-def decide(
-    state: RayJobState, observation: seen.RayJobObservation
-) -> Decided[RayJobState, RayJobEvent]:
-    """Return what happens because of `observation`; no events, if it brings no news."""
-    return decide_by(_RULES, state, observation)
 
 
 def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
@@ -90,6 +83,8 @@ def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             assert_never(observation)
 
 
-_RULES: DecisionRules[RayJobState, seen.RayJobObservation, RayJobEvent] = DecisionRules(
-    evolve=evolve, facts=_facts, reconcile=reconcile, infer=infer, recovery=recovery
+RAYJOB: Decider[RayJobState, RayJobEvent, seen.RayJobObservation] = decider(
+    RayJobState(),
+    DecisionRules(evolve=evolve, facts=_facts, reconcile=reconcile, infer=infer, recovery=recovery),
 )
+"""Thinks about RayJobs."""

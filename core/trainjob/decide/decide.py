@@ -6,9 +6,9 @@ nothing here acts.
 
 from typing import assert_never
 
-from jobledger.core.decider import Decided
+from jobledger.core.decider import Decider
 from jobledger.core.jobs import observations as shared
-from jobledger.core.jobs.control.deciding import DecisionRules, decide_by
+from jobledger.core.jobs.control.deciding import DecisionRules, decider
 from jobledger.core.jobs.control.shared_facts import shared_facts
 from jobledger.core.trainjob import observations as seen
 from jobledger.core.trainjob.decide.on_contributions import on_plugin_conditions_seen
@@ -31,13 +31,6 @@ from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.trainjob.evolve.evolve import evolve
 from jobledger.core.trainjob.rules.rules import reconcile
 from jobledger.core.trainjob.state import TrainJobState, is_final
-
-
-def decide(
-    state: TrainJobState, observation: seen.TrainJobObservation
-) -> Decided[TrainJobState, TrainJobEvent]:
-    """Return what happens because of `observation`; no events, if it brings no news."""
-    return decide_by(_RULES, state, observation)
 
 
 def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
@@ -72,6 +65,8 @@ def _facts(  # noqa: C901, PLR0911, PLR0912 one case per observation
             assert_never(observation)
 
 
-_RULES: DecisionRules[TrainJobState, seen.TrainJobObservation, TrainJobEvent] = DecisionRules(
-    evolve=evolve, facts=_facts, reconcile=reconcile, infer=infer, recovery=recovery
+TRAINJOB: Decider[TrainJobState, TrainJobEvent, seen.TrainJobObservation] = decider(
+    TrainJobState(),
+    DecisionRules(evolve=evolve, facts=_facts, reconcile=reconcile, infer=infer, recovery=recovery),
 )
+"""Thinks about TrainJobs."""

@@ -12,7 +12,7 @@ from jobledger.core.errors import RequestForbidden
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.kinds import KINDS, NOTHING
 from jobledger.core.ports.cluster import BATCH_JOBS, PODS, RAYCLUSTERS, RAYJOBS, SECRETS, Resource
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import ManifestRejected, RayJobEvent
 from jobledger.core.rayjob.manifests.manifests import build_cluster, build_submitter
 from jobledger.core.rayjob.names import FINALIZER

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from jobledger.core.batchjob.building import attempt_job
-from jobledger.core.batchjob.decide.decider import BATCHJOB
+from jobledger.core.batchjob.decide.decide import BATCHJOB
 from jobledger.core.batchjob.names import MANAGED_BY
 from jobledger.core.batchjob.status.status import status
 from jobledger.core.batchjob.status.status_format import BATCHJOB_STATUS

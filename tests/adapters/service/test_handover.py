@@ -12,7 +12,7 @@ from jobledger.adapters.service.work.workers import Lane, Task, Workers
 from jobledger.core.decider import Decided
 from jobledger.core.jobs.pending.decisions import DecisionKind as Due
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.rayjob.decide.decide import decide
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.rayjob.observations.observations import RayJobObservation, SeenStatus
 from jobledger.core.rayjob.state import RayJobState
@@ -215,7 +215,7 @@ def taken(*what: RayJobObservation | Reply) -> Iterator[Decided[RayJobState, Ray
     """Yield what each observation brought."""
     state = RayJobState()
     for one in what:
-        decided = decide(state, one(state) if callable(one) else one)
+        decided = RAYJOB.decide(state, one(state) if callable(one) else one)
         yield decided
         state = decided.state
 

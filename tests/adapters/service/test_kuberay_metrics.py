@@ -11,7 +11,7 @@ from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import Answer, RetryOptions, RetryRule
 from jobledger.core.kinds import NOTHING
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import AttemptStarted, JobCompleted, JobFailed
 from jobledger.core.rayjob.phases import JobStatus
 from jobledger.core.rayjob.state import Attempt, RayJobState

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobledger.core.kinds import JobObservation
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.rayjob.status.status import FIELDS, status
 from jobledger.core.values.documents import Json

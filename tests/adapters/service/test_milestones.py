@@ -4,7 +4,7 @@ from collections.abc import MutableMapping
 from typing import Any
 
 from jobledger.adapters.service.loop.milestones import log_milestones
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP, is_over
 from tests.support import rayjob_stories as stories

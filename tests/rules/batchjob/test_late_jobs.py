@@ -1,6 +1,6 @@
 """Jobs of attempts that are made late: by a request that was under way when the attempt ended."""
 
-from jobledger.core.batchjob.decide.decider import BATCHJOB
+from jobledger.core.batchjob.decide.decide import BATCHJOB
 from jobledger.core.batchjob.state import is_open
 from tests.rules.batchjob.rows import Row, check, table
 from tests.support import batchjob_events as told

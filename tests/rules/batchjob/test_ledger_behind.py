@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from jobledger.core.batchjob.decide.decider import BATCHJOB
+from jobledger.core.batchjob.decide.decide import BATCHJOB
 from jobledger.core.batchjob.events import (
     BatchJobAdopted,
     BatchJobDiscovered,

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from jobledger.core.batchjob import events
-from jobledger.core.batchjob.decide.decider import BATCHJOB
+from jobledger.core.batchjob.decide.decide import BATCHJOB
 from jobledger.core.batchjob.kind import BATCHJOB_KIND
 from jobledger.core.batchjob.status.kubernetes_events import kubernetes_events
 from jobledger.core.batchjob.status.status import FIELDS, milestone, status

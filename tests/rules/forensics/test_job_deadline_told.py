@@ -4,7 +4,7 @@ from jobledger.core.forensics.story.attempts import facts
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs.pending.decisions import DecisionKind
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from tests.rules.rayjob.test_job_deadline import PAUSING
 from tests.support.rayjob_builders import due
 from tests.support.recorded import dossier_of

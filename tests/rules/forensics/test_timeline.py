@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from jobledger.core.forensics.story.timeline import in_words, timeline
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from tests.frozen.samples import every_event
 from tests.support.rayjob_builders import cluster_of, submission_of
 from tests.support.rayjob_events import ray_says

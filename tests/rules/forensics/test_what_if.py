@@ -15,7 +15,7 @@ from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import Answer as Verdict
 from jobledger.core.jobs.retries.options import Growth, RetryRule
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from tests.support import rayjob_stories as stories
 from tests.support.rayjob_builders import after, cluster_gone, done, due, poll, submitter
 from tests.support.rows import Step, play

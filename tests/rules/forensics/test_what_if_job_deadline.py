@@ -6,7 +6,7 @@ from jobledger.core.forensics.replay.what_if import Change, ask
 from jobledger.core.forensics.story.attempts import facts
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.retries.options import RetryOptions
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from tests.rules.forensics.test_what_if import THIRD_TIME_LUCKY, attempt, brief, job
 from tests.rules.rayjob.test_job_deadline import MINUTES, PAUSING
 from tests.support.rayjob_builders import after, due

@@ -21,7 +21,7 @@ from jobledger.core.jobs.evidence.pods import (
     trouble,
 )
 from jobledger.core.jobs.observations import OCCASIONS_REMEMBERED_MAX, EvidenceSeen
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import parse_rfc3339
 from tests.support import rayjob_stories as stories

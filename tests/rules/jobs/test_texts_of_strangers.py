@@ -19,7 +19,7 @@ from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.status.kubernetes_events import NOTE_MAX_BYTES
 from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.log.storable import WORD_CHARACTERS_MAX
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import ManifestRejected, RayJobEvent
 from jobledger.core.rayjob.observations.observations import PollAnswered
 from jobledger.core.rayjob.state import RayJobState

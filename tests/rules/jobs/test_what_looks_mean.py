@@ -18,7 +18,7 @@ from jobledger.core.kinds import (
     reopens,
     subject,
 )
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.rayjob.spec.spec import SubmissionMode
 from jobledger.core.rayjob.state import KnownSubmitter

@@ -24,7 +24,7 @@ from jobledger.core.projections.reporting.facts import Dimension, PhaseFact
 from jobledger.core.projections.reporting.fold import Folded, Rows, Rules, fold, rows_of
 from jobledger.core.projections.reporting.phases import enter, leave, time_in
 from jobledger.core.projections.reporting.user_labels import USER_LABELS
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.trainjob.history.report_news import built_image
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import observation_id

@@ -7,7 +7,7 @@ from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
 from jobledger.core.projections.view import View, advance
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.values.ids import shard_of
 from tests.support.rayjob_builders import (

@@ -2,7 +2,7 @@
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.observations.observations import ManifestSeen, SeenStatus
 from jobledger.core.rayjob.spec.spec import DeletionPolicy, DeletionRule
 from tests.support.rayjob_builders import (

@@ -12,7 +12,7 @@ from jobledger.core.jobs.events import (
 )
 from jobledger.core.jobs.observations import DecisionDue
 from jobledger.core.jobs.pending.decisions import LOOK_FIRST, DecisionKind
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.values.ids import decision_id_of
 from tests.support.rayjob_builders import (
     UNNAMED,

@@ -3,7 +3,7 @@
 from jobledger.core.jobs.events import EffectFailed
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.ending import is_open
 from jobledger.core.rayjob.events.lifecycle import DeletionStarted, JobDeleted
 from tests.support.rayjob_builders import (

@@ -8,7 +8,7 @@ from jobledger.core.jobs.events import DecisionFired, EffectRequested
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.policy import Policy
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.ending import is_open
 from jobledger.core.rayjob.observations.observations import RayJobObservation
 from jobledger.core.rayjob.spec.spec import DeletionPolicy, DeletionRule

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import ManifestReceived
 from jobledger.core.rayjob.observations.observations import INVALID_STATUS, ManifestSeen, Problem
 from jobledger.core.rayjob.spec.spec import SubmissionMode

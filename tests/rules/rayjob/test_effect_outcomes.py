@@ -10,7 +10,7 @@ from jobledger.core.jobs.observations import EffectEnded
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind, Outcome
 from jobledger.core.jobs.policy import Policy
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.values.ids import effect_id_of
 from tests.support.rayjob_builders import (
     JOB,

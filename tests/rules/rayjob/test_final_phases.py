@@ -4,7 +4,7 @@ import pytest
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.ending import is_open
 from jobledger.core.rayjob.phases import FINAL
 from jobledger.core.rayjob.status.status import status

@@ -8,7 +8,7 @@ import pytest
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.policy import Policy
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.manifests.gang_scheduling import build_pod_group
 from jobledger.core.rayjob.manifests.manifests import build_cluster, build_submitter
 from jobledger.core.rayjob.spec.installation import Installation

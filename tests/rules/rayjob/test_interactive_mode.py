@@ -1,6 +1,6 @@
 """InteractiveMode: the user submits and names the submission."""
 
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import (
     AttemptReachedWaiting,
     JobCompleted,

@@ -6,7 +6,7 @@ from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.options import RetryOptions
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.ending import is_open
 from jobledger.core.rayjob.events.lifecycle import JobFailed
 from jobledger.core.rayjob.observations.observations import ManifestSeen, SeenStatus

@@ -9,7 +9,7 @@ from jobledger.core.jobs.control.lost_history import mark_of
 from jobledger.core.jobs.events import EffectRequested, LedgerBehindFound, RecoveredFromCluster
 from jobledger.core.jobs.observations import LedgerSetBack, Survey
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.rayjob.observations.observations import ManifestSeen, Problem, SeenStatus
 from jobledger.core.rayjob.phases import FINAL, Phase

@@ -10,7 +10,7 @@ import pytest
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.retries.failures import FailureClass
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import JobCompleted, RetryGranted
 from jobledger.core.rayjob.observations.observations import HeadPodSeen
 from jobledger.core.rayjob.phases import JobStatus

@@ -6,7 +6,7 @@ from jobledger.core.jobs.events import EffectRequested, EffectSucceeded
 from jobledger.core.jobs.observations import EffectEnded
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.policy import Policy
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import PartVanished
 from jobledger.core.rayjob.names import LEADS_TO
 from jobledger.core.rayjob.observations.observations import PartGone, RayJobObservation

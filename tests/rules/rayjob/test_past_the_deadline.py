@@ -1,7 +1,7 @@
 """Whatever fails after the active deadline has exceeded it, however and whenever that is seen."""
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.values.documents import Json
 from tests.support.rayjob_builders import cluster_gone, due, not_found, poll, submitter
 from tests.support.rayjob_stories import initializing, working

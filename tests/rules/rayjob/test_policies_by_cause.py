@@ -2,7 +2,7 @@
 
 from jobledger.core.jobs.failures.naming import read_subject
 from jobledger.core.jobs.retries.options import Answer, RetryOptions, RetryRule
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from tests.support.rayjob_builders import HTTP, pod, pods, poll, silence, submitter
 from tests.support.rayjob_heads import head_pod
 from tests.support.rayjob_stories import Story, initializing, readied, working

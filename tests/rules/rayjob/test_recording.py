@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from jobledger.core.forensics.replay.replay import replay
 from jobledger.core.jobs.events import ControlReleased, ControlTaken
 from jobledger.core.kinds import kind_of, status
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import (
     AttemptFailed,
     ClusterVanished,

@@ -4,7 +4,7 @@ import pytest
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from tests.support.rayjob_builders import (
     after,

@@ -10,7 +10,7 @@ from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import Answer, RetryOptions, RetryRule
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import (
     AttemptCleared,
     ClusterGivenUp,

@@ -1,7 +1,7 @@
 """SidecarMode: the submitter beside the head decides, and a head that is gone is a lost job."""
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.values.documents import Manifest
 from tests.support.rayjob_builders import (
     ADDRESS,

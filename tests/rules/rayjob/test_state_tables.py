@@ -9,7 +9,7 @@ from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.options import RetryOptions
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.phases import FOLLOWERS, Phase
 from jobledger.core.values.documents import Manifest
 from tests.support.rayjob_builders import (

@@ -6,7 +6,7 @@ import pytest
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.rayjob.status.status import FIELDS, status
 from jobledger.core.values.documents import Manifest

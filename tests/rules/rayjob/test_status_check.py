@@ -2,7 +2,7 @@
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.policy import Policy
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import StatusCheckFailed, StatusCheckRecovered
 from tests.support.rayjob_builders import due, not_found, poll, shown, silence, submission_of
 from tests.support.rayjob_events import (

@@ -7,7 +7,7 @@ a success into a failure there. Here success wins, and time counts from what thi
 import pytest
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import (
     EntrypointMissed,
     JobCompleted,

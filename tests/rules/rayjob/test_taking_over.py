@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.kinds import status
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.observations.observations import ManifestSeen, SeenStatus
 from jobledger.core.rayjob.phases import Phase
 from jobledger.core.rayjob.state import RayJobState

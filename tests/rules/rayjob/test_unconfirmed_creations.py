@@ -5,7 +5,7 @@ As long as it is open it may be tried again, and would make anew what has been d
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.ending import is_open
 from tests.support.rayjob_builders import (
     HTTP,

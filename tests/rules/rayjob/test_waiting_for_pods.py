@@ -6,7 +6,7 @@ Asked for in kuberay#5211: two attempts that write to the same place must not ov
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.retries.options import RetryOptions
-from jobledger.core.rayjob.decide.decider import RAYJOB
+from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import AttemptCleared, JobSuspended, PodsObserved
 from jobledger.core.rayjob.observations.pods import PodFact, PodLook
 from jobledger.core.rayjob.rules.pod_looks import desired_look

@@ -10,7 +10,7 @@ from jobledger.core.jobs.events import EffectRequested, LedgerBehindFound, Recov
 from jobledger.core.jobs.observations import LedgerSetBack, Survey
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob.conditions import Condition
-from jobledger.core.trainjob.decide.decider import TRAINJOB
+from jobledger.core.trainjob.decide.decide import TRAINJOB
 from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.trainjob.observations import JobCounts, SeenTrainStatus, TrainJobSeen
 from jobledger.core.trainjob.phases import Phase
