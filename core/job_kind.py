@@ -4,7 +4,7 @@ A kind fills it in its own folder (`core.rayjob.kind`, `core.trainjob.kind`, `co
 and `core.kinds` lists the kinds. Nothing else in the core asks which kind a job is.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, TypeVar
@@ -43,18 +43,21 @@ OwnEvent = TypeVar("OwnEvent")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogReaders(Generic[State, Event, OwnEvent]):
-    """How the log of a kind is read."""
+    """How the log of a kind is read. What has a default is left out by kinds without such things.
+
+    Those are clusters, objects that are built, retries, programs that tell how far they are.
+    """
 
     roles: EventRoles
     words: Callable[[OwnEvent], str]
     """What an event of its own says, in a sentence or less."""
-    completion_words: Callable[[OwnEvent], str]
+    completion_words: Callable[[OwnEvent], str] = lambda _: "is complete"
     """What became of a job, by the event of its completion: `is complete`."""
     attempt_end_words: Callable[[OwnEvent], str]
     """What became of an attempt, by the event of its end: `failed`."""
-    retry_words: Callable[[OwnEvent], str]
+    retry_words: Callable[[OwnEvent], str] = lambda _: ""
     """A sentence on what was decided about a retry; empty of any other event."""
-    standing: Callable[[Sequence[tuple[int, object]]], Iterator[tuple[str, int]]]
+    standing: Callable[[Sequence[tuple[int, object]]], Iterable[tuple[str, int]]] = lambda _: ()
     """What else holds of a job, from its events with their versions: sentences, each with the
     version of the event that says so."""
     clues: Callable[[OwnEvent], Iterator[Clue]]
@@ -62,38 +65,38 @@ class LogReaders(Generic[State, Event, OwnEvent]):
     parts: Mapping[type, str]
     """Event of its own -> the part of the job that it tells of, as confirmations and gaps name
     it."""
-    details_told: Callable[[Sequence[Event]], Manifest]
+    details_told: Callable[[Sequence[Event]], Manifest] = lambda _: {}
     """What the events of a turn say of `EffectEnded.details`, under names of their own."""
     take_facts: Callable[[OwnEvent, FactsSoFar], None]
     """What an event of its own says of the attempts."""
-    cluster_verdict: Callable[[State, Event], ClusterVerdict | None]
+    cluster_verdict: Callable[[State, Event], ClusterVerdict | None] = lambda _state, _event: None
     """What an event that follows on a state says of whether the cluster of an attempt that failed
     could have stayed for the next, whatever the job asks for."""
     attempt_row: Callable[[AttemptRow | None, State, Event, StreamId], AttemptRow | None]
     """The row of the current attempt after an event; None before the first."""
-    columns: Callable[[State], PlatformColumns]
+    columns: Callable[[State], PlatformColumns] = lambda _: PlatformColumns()
     """What only the platform beneath has, for the row of the job."""
     failure_news: Callable[[Event], FailureNews | None]
-    cluster_news: Callable[[Event], ClusterNews | None]
+    cluster_news: Callable[[Event], ClusterNews | None] = lambda _: None
     shows_ready_pods: Callable[[Event, str], bool]
     """Whether an event shows that Pods of the attempt do not wait any more: of what it runs as, or
     of the object of that kind beside it."""
-    shows_step: Callable[[Event], bool]
+    shows_step: Callable[[Event], bool] = lambda _: False
     """Whether an event shows that the attempt's own program is at work, beyond Pods that run."""
-    attempt_cluster: Callable[[State], AttemptCluster]
+    attempt_cluster: Callable[[State], AttemptCluster] = lambda _: AttemptCluster()
     found: Callable[[State], Found | None]
     """How a job was found that was just adopted; None: as if from its beginning."""
-    failure_class: Callable[[str], FailureClass]
-    """The class of a failure by upstream's reason for it."""
+    failure_class: Callable[[str], FailureClass] = lambda _: FailureClass.OTHER
+    """The class of a failure by upstream's reason for it, where that names a cause."""
     workload: Callable[[Manifest], Workload]
     """What a manifest says that the job runs."""
-    built_image: Callable[[Manifest], str]
+    built_image: Callable[[Manifest], str] = lambda _: ""
     """The image in the objects that were applied for the job; empty where that says nothing."""
     pods: Callable[[Manifest], Sequence[Pods]]
     """The Pods that a manifest asks for at once, as far as it says what they request."""
-    built_pods: Callable[[Manifest], Sequence[Pods]]
+    built_pods: Callable[[Manifest], Sequence[Pods]] = lambda _: ()
     """The Pods in the objects that were applied for the job; none where that says nothing."""
-    holding_seen: Callable[[Event], SeenHolding | None]
+    holding_seen: Callable[[Event], SeenHolding | None] = lambda _: None
     """What an event says of how much the attempt's Pods request; None: nothing."""
     grants_retries: bool
     """Whether an event of its own grants a retry; else an attempt that ends may be followed by
@@ -168,48 +171,3 @@ class JobKind(Generic[State, Observation, Event, OwnEvent]):
     is_told_in_core_events: bool = False
     """Whether its Kubernetes Events are of the older form: its clients pass over the newer."""
     log: LogReaders[State, Event, OwnEvent]
-
-
-def no_cluster_news(event: object) -> None:
-    """Return that an event says nothing of a cluster, for kinds whose attempts have none."""
-    del event
-
-
-def no_built_pods(sent: Manifest) -> Sequence[Pods]:
-    """Return no Pods, for kinds whose manifests say which Pods they have."""
-    del sent
-    return ()
-
-
-def no_holding_seen(event: object) -> None:
-    """Return that an event says nothing of what is held, for kinds that do not grow or shrink."""
-    del event
-
-
-def no_step(event: object) -> bool:
-    """Return that an event shows no step, for kinds whose programs say nothing while they run."""
-    del event
-    return False
-
-
-def no_attempt_cluster(state: object) -> AttemptCluster:
-    """Return that an attempt runs on what is its own, for kinds without clusters."""
-    del state
-    return AttemptCluster()
-
-
-def no_cluster_verdict(state: object, event: object) -> None:
-    """Return that no cluster ever stays, for kinds whose jobs cannot ask for that."""
-    del state, event
-
-
-def no_details(told: Sequence[object]) -> Manifest:
-    """Return that events say nothing of details, for kinds whose acts tell none."""
-    del told
-    return {}
-
-
-def no_standing(events: Sequence[tuple[int, object]]) -> Iterator[tuple[str, int]]:
-    """Yield nothing, for kinds of which nothing else holds."""
-    del events
-    yield from ()

@@ -11,7 +11,6 @@ from jobledger.core.batchjob.history.attempt_facts import take
 from jobledger.core.batchjob.history.signs import clues
 from jobledger.core.batchjob.history.words import (
     attempt_end_words,
-    completion_words,
     retry_words,
     words,
 )
@@ -24,19 +23,7 @@ from jobledger.core.batchjob.state import is_final, is_open
 from jobledger.core.batchjob.status.kubernetes_events import kubernetes_events
 from jobledger.core.batchjob.status.status import milestone, status
 from jobledger.core.batchjob.status.status_format import BATCHJOB_CONTROLLER, BATCHJOB_STATUS
-from jobledger.core.job_kind import (
-    ApiNeeds,
-    JobKind,
-    LogReaders,
-    no_attempt_cluster,
-    no_built_pods,
-    no_cluster_news,
-    no_cluster_verdict,
-    no_details,
-    no_holding_seen,
-    no_standing,
-    no_step,
-)
+from jobledger.core.job_kind import ApiNeeds, JobKind, LogReaders
 from jobledger.core.jobs.history.event_roles import EventRoles
 from jobledger.core.ports.cluster import BATCH_JOBS
 
@@ -116,29 +103,18 @@ BATCHJOB_KIND = JobKind(
     log=LogReaders(
         roles=ROLES,
         words=words,
-        completion_words=completion_words,
         attempt_end_words=attempt_end_words,
         retry_words=retry_words,
-        standing=no_standing,
         clues=clues,
         parts=PARTS,
-        details_told=no_details,
         take_facts=take,
-        cluster_verdict=no_cluster_verdict,
         attempt_row=attempt_row.attempt_row,
-        columns=attempt_row.columns,
         failure_news=report_news.failure_news,
         shows_ready_pods=report_news.shows_ready_pods,
-        shows_step=no_step,
-        cluster_news=no_cluster_news,
-        attempt_cluster=no_attempt_cluster,
         found=report_news.found,
         failure_class=failure_class,
         workload=report_news.workload,
-        built_image=report_news.built_image,
         pods=report_news.pods,
-        built_pods=no_built_pods,
-        holding_seen=no_holding_seen,
         grants_retries=True,
         runs_when_seen=False,
     ),

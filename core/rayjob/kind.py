@@ -2,14 +2,7 @@
 
 from collections.abc import Mapping
 
-from jobledger.core.job_kind import (
-    ApiNeeds,
-    JobKind,
-    LogReaders,
-    no_built_pods,
-    no_details,
-    no_standing,
-)
+from jobledger.core.job_kind import ApiNeeds, JobKind, LogReaders
 from jobledger.core.jobs.history.event_roles import EventRoles
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
 from jobledger.core.rayjob import ending
@@ -97,11 +90,6 @@ def _milestone(state: RayJobState) -> str:
     return state.phase.value
 
 
-def _built_image(sent: object) -> str:
-    del sent  # the image of a RayJob stands in its manifest
-    return ""
-
-
 RAYJOB_KIND = JobKind(
     name="RayJob",
     resource=RAYJOBS,
@@ -155,10 +143,8 @@ RAYJOB_KIND = JobKind(
         completion_words=completion_words,
         attempt_end_words=attempt_end_words,
         retry_words=retry_words,
-        standing=no_standing,
         clues=clues,
         parts=PARTS,
-        details_told=no_details,
         take_facts=take,
         cluster_verdict=cluster_verdict,
         attempt_row=attempt_row.attempt_row,
@@ -171,9 +157,7 @@ RAYJOB_KIND = JobKind(
         found=report_news.found,
         failure_class=by_reason,
         workload=report_news.workload,
-        built_image=_built_image,
         pods=report_news.pods,
-        built_pods=no_built_pods,
         holding_seen=report_news.holding_seen,
         grants_retries=True,
         runs_when_seen=False,

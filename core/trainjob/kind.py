@@ -2,17 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from jobledger.core.job_kind import (
-    ApiNeeds,
-    JobKind,
-    LogReaders,
-    no_attempt_cluster,
-    no_cluster_news,
-    no_cluster_verdict,
-    no_holding_seen,
-)
+from jobledger.core.job_kind import ApiNeeds, JobKind, LogReaders
 from jobledger.core.jobs.history.event_roles import EventRoles
-from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.ports.cluster import (
     CLUSTER_TRAINING_RUNTIMES,
     JOBSETS,
@@ -31,8 +22,6 @@ from jobledger.core.trainjob.history.progress_words import TRAINJOB_PROGRESS, pr
 from jobledger.core.trainjob.history.signs import clues
 from jobledger.core.trainjob.history.words import (
     attempt_end_words,
-    completion_words,
-    retry_words,
     words,
 )
 from jobledger.core.trainjob.phases import Phase
@@ -103,11 +92,6 @@ API = ApiNeeds(
 )
 
 
-def _failure_class(reason: str) -> FailureClass:
-    del reason  # upstream's reasons for a TrainJob's end name no cause
-    return FailureClass.OTHER
-
-
 def _standing(events: Sequence[tuple[int, object]]) -> Iterator[tuple[str, int]]:
     """Yield how far training is, and what plugins say of the job's objects."""
     yield from progress_told(events)
@@ -152,29 +136,21 @@ TRAINJOB_KIND = JobKind(
     log=LogReaders(
         roles=ROLES,
         words=words,
-        completion_words=completion_words,
         attempt_end_words=attempt_end_words,
-        retry_words=retry_words,
         standing=_standing,
         clues=clues,
         parts=PARTS,
         details_told=details_told,
         take_facts=take,
-        cluster_verdict=no_cluster_verdict,
         attempt_row=attempt_row.attempt_row,
-        columns=attempt_row.columns,
         failure_news=report_news.failure_news,
         shows_ready_pods=report_news.shows_ready_pods,
         shows_step=report_news.shows_step,
-        cluster_news=no_cluster_news,
-        attempt_cluster=no_attempt_cluster,
         found=report_news.found,
-        failure_class=_failure_class,
         workload=report_news.workload,
         built_image=report_news.built_image,
         pods=report_news.pods,
         built_pods=report_news.built_pods,
-        holding_seen=no_holding_seen,
         grants_retries=False,
         runs_when_seen=True,
         progress=TRAINJOB_PROGRESS,

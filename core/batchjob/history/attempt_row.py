@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from jobledger.core.batchjob import events
 from jobledger.core.batchjob.state import BatchAttempt, BatchJobState
-from jobledger.core.jobs.rows import AttemptRow, PlatformColumns, begun_row
+from jobledger.core.jobs.rows import AttemptRow, begun_row
 from jobledger.core.values.ids import StreamId
 
 
@@ -17,12 +17,6 @@ def attempt_row(
     if row is None or row.number != state.attempt.number:
         row = begun(stream, state.attempt)
     return project_attempt(row, event)
-
-
-def columns(state: BatchJobState) -> PlatformColumns:
-    """Return nothing: a Job has no Ray beneath it."""
-    del state
-    return PlatformColumns()
 
 
 def begun(stream: StreamId, attempt: BatchAttempt) -> AttemptRow:

@@ -67,9 +67,3 @@ def pods(document: Manifest) -> Sequence[Pods]:
     if completions is not None:
         count = min(count, completions)
     return (Pods(child(document, "spec", "template", "spec"), count),)
-
-
-def built_image(sent: Manifest) -> str:
-    """Return nothing: an attempt's Job has the image that the manifest says."""
-    del sent
-    return ""

@@ -79,12 +79,6 @@ def _life(event: BatchLifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one cas
             assert_never(event)
 
 
-def completion_words(event: BatchOwnEvent) -> str:
-    """Return what became of a job that has completed."""
-    del event
-    return "is complete"
-
-
 def attempt_end_words(event: BatchOwnEvent) -> str:
     """Return what became of an attempt."""
     if not isinstance(event, events.BatchAttemptEnded):

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from jobledger.core.jobs.rows import AttemptRow, PlatformColumns, begun_row
+from jobledger.core.jobs.rows import AttemptRow, begun_row
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.state import TrainAttempt, TrainJobState, is_active
 from jobledger.core.values.ids import StreamId
@@ -17,12 +17,6 @@ def attempt_row(
     if row is None or row.number != state.attempt.number:
         row = begun(stream, state.attempt, state)
     return project_attempt(row, event)
-
-
-def columns(state: TrainJobState) -> PlatformColumns:
-    """Return nothing: a TrainJob has no Ray beneath it."""
-    del state
-    return PlatformColumns()
 
 
 def begun(stream: StreamId, attempt: TrainAttempt, state: TrainJobState) -> AttemptRow:

@@ -96,20 +96,8 @@ def _life(event: TrainLifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one cas
             assert_never(event)
 
 
-def completion_words(event: TrainFactEvent | TrainLifeEvent) -> str:
-    """Return what became of a job that has completed."""
-    del event
-    return "is complete"
-
-
 def attempt_end_words(event: TrainFactEvent | TrainLifeEvent) -> str:
     """Return what became of an attempt."""
     if not isinstance(event, events.TrainAttemptEnded):
         return "ended"
     return {"lost": "was lost", "suspended": "was suspended"}.get(event.outcome, event.outcome)
-
-
-def retry_words(event: TrainFactEvent | TrainLifeEvent) -> str:
-    """Return nothing: a TrainJob is not retried here, its JobSet restarts by rules of its own."""
-    del event
-    return ""
