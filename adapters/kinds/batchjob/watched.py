@@ -15,10 +15,6 @@ from jobledger.adapters.service.watches.event_handlers import (
     JobLook,
     KindWatching,
     WatchedKind,
-    nothing_due,
-    nothing_kept,
-    nothing_more,
-    nothing_noted,
 )
 from jobledger.adapters.service.watches.job_listener import JobListener, marked, tell_gap
 from jobledger.adapters.service.watches.parts_looked_through import Edit, child_looked_through
@@ -155,15 +151,9 @@ def _tell_related(
         tell_attempts(around, job, at)
 
 
-def _retell(around: EventHandlers, job: CachedJob, at: Instant) -> None:
-    tell_attempts(around, job, at)
-
-
 BATCHJOB_WATCHING = KindWatching(
-    name=JOB,
     resource=BATCH_JOBS,
     watched=(WatchedKind(resource=BATCH_JOBS, listener=BatchJobListener, called=WATCH),),
-    also_watched=nothing_more,
     parts=(ATTEMPT,),
     whole=ATTEMPT,
     pods_of={BATCH_JOBS: ATTEMPT},
@@ -172,8 +162,5 @@ BATCHJOB_WATCHING = KindWatching(
     gone=_gone,
     tell_related=_tell_related,
     tell_children=tell_attempts,
-    retell=_retell,
-    noted=nothing_noted,
-    forget=nothing_kept,
-    due=nothing_due,
+    retell=tell_attempts,
 )

@@ -70,11 +70,10 @@ class JobLook:
 class KindWatching:
     """How one kind of job is watched, and what jobs of it are told."""
 
-    name: str
     resource: Resource
     watched: tuple[WatchedKind, ...]
     """The watches that every job of the kind needs, that of the jobs themselves first."""
-    also_watched: Callable[[ObservationMapper], tuple[WatchedKind, ...]]
+    also_watched: Callable[[ObservationMapper], tuple[WatchedKind, ...]] = lambda _: ()
     """More of them, of what may not be served: what plugins ask for."""
     parts: tuple[str, ...]
     """Kinds of children whose secrets a job may show."""
@@ -93,12 +92,19 @@ class KindWatching:
     """Tells a job of its children; with a mark that is news although they were told before."""
     retell: Callable[["EventHandlers", CachedJob, Instant], None]
     """Tells a job once more of all that belongs to it, as it was last seen."""
-    noted: Callable[["EventHandlers", CachedJob | None, Manifest, Instant], None]
+    noted: Callable[["EventHandlers", CachedJob | None, Manifest, Instant], None] = lambda *_: None
     """Is called after each sighting of a job, with how it was known before."""
-    forget: Callable[["EventHandlers", StreamId], None]
+    forget: Callable[["EventHandlers", StreamId], None] = lambda *_: None
     """Drops what is remembered of a job that is gone."""
-    due: Callable[["EventHandlers", Instant], Iterable[tuple[StreamId, JobObservation]]]
+    due: Callable[["EventHandlers", Instant], Iterable[tuple[StreamId, JobObservation]]] = (
+        lambda *_: ()
+    )
     """Returns what was held back of jobs, and is to be told by now."""
+
+    @property
+    def name(self) -> str:
+        """Return the kind of job."""
+        return self.resource.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,27 +217,3 @@ class EventHandlers:
             if found is None:
                 found = self.memory[made] = made()
             return cast("Memory", found)
-
-
-def nothing_more(mapper: ObservationMapper) -> tuple[WatchedKind, ...]:
-    """Return no more watches, for kinds that plugins add nothing to."""
-    del mapper
-    return ()
-
-
-def nothing_noted(
-    around: EventHandlers, known: CachedJob | None, manifest: Manifest, at: Instant
-) -> None:
-    """Do nothing after a sighting, for kinds whose own object tells nothing else."""
-    del around, known, manifest, at
-
-
-def nothing_kept(around: EventHandlers, stream: StreamId) -> None:
-    """Drop nothing, for kinds that remember nothing of a job."""
-    del around, stream
-
-
-def nothing_due(around: EventHandlers, at: Instant) -> Iterable[tuple[StreamId, JobObservation]]:
-    """Return nothing, for kinds of which nothing is held back."""
-    del around, at
-    return ()

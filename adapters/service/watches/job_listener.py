@@ -3,7 +3,6 @@
 A listener does no more than decode, redact and put into the inbox; it decides nothing.
 """
 
-from collections.abc import Callable
 from functools import partial
 
 import msgspec
@@ -22,21 +21,11 @@ from jobledger.core.jobs.control.status_writers import StatusWriter
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import WatchInterrupted
 from jobledger.core.kinds import JobObservation, altered
-from jobledger.core.ports.cluster import ObjectListener
 from jobledger.core.values.documents import Manifest, child, number, text
 from jobledger.core.values.ids import StreamId, observation_id
 from jobledger.core.values.instants import Instant, parse_rfc3339, rfc3339
 
 log = get_logger(__name__)
-
-
-def job_listener(kind: str) -> Callable[[EventHandlers], ObjectListener]:
-    """Return what makes the listener of a kind of job."""
-
-    def made(around: EventHandlers) -> ObjectListener:
-        return JobListener(around, kind)
-
-    return made
 
 
 class JobListener:

@@ -11,7 +11,7 @@ import pytest
 from jobledger.adapters.kinds.rayjob.watching.listeners import ChildListener
 from jobledger.adapters.kinds.trainjob.watching.listeners import DependentListener, RuntimeListener
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.adapters.service.watches.job_listener import JobListener, job_listener
+from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.core.ports.cluster import ObjectListener
 from tests.adapters.service.parts import Bench, a_rayjob
 from tests.support.records import NOON
@@ -29,8 +29,8 @@ def a_child(kind: str) -> Document:
 
 
 LISTENERS: dict[str, tuple[Callable[[EventHandlers], ObjectListener], Document]] = {
-    "RayJob": (job_listener("RayJob"), a_rayjob()),
-    "TrainJob": (job_listener("TrainJob"), a_trainjob()),
+    "RayJob": (lambda around: JobListener(around, "RayJob"), a_rayjob()),
+    "TrainJob": (lambda around: JobListener(around, "TrainJob"), a_trainjob()),
     "RayCluster": (lambda around: ChildListener(around, "RayCluster"), a_child("RayCluster")),
     "Job": (lambda around: ChildListener(around, "Job"), a_child("Job")),
     "JobSet": (lambda around: DependentListener(around, "JobSet"), a_child("JobSet")),

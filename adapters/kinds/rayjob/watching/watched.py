@@ -1,5 +1,7 @@
 """How RayJobs are watched, and what they are told."""
 
+from functools import partial
+
 from jobledger.adapters.kinds.rayjob.watching.listeners import (
     CHILD_KINDS,
     ChildKind,
@@ -14,12 +16,8 @@ from jobledger.adapters.service.watches.event_handlers import (
     JobLook,
     KindWatching,
     WatchedKind,
-    nothing_due,
-    nothing_kept,
-    nothing_more,
-    nothing_noted,
 )
-from jobledger.adapters.service.watches.job_listener import job_listener
+from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.core.ports.cluster import BATCH_JOBS, PODS, RAYCLUSTERS, RAYJOBS, Resource
 from jobledger.core.rayjob.names import CREATED_BY, HEAD, LABEL_CREATED_BY, LABEL_NODE_TYPE
 from jobledger.core.rayjob.names_ahead import is_of_a_user
@@ -72,27 +70,19 @@ def _tell_related(
         tell_children(around, job, at)  # which of them are meant follows from the status
 
 
-def _retell(around: EventHandlers, job: CachedJob, at: Instant) -> None:
-    tell_children(around, job, at)
-
-
 def _watch(resource: Resource, kind: ChildKind, selector: str = "") -> WatchedKind:
-    def listener(around: EventHandlers) -> ChildListener:
-        return ChildListener(around, kind)
-
+    listener = partial(ChildListener, kind=kind)
     return WatchedKind(resource=resource, listener=listener, selector=selector)
 
 
 RAYJOB_WATCHING = KindWatching(
-    name=RAYJOBS.kind,
     resource=RAYJOBS,
     watched=(
-        WatchedKind(resource=RAYJOBS, listener=job_listener(RAYJOBS.kind)),
+        WatchedKind(resource=RAYJOBS, listener=partial(JobListener, kind=RAYJOBS.kind)),
         _watch(RAYCLUSTERS, "RayCluster"),
         _watch(BATCH_JOBS, "Job", f"{LABEL_CREATED_BY}={CREATED_BY}"),
         _watch(PODS, "Pod", f"{LABEL_NODE_TYPE}={HEAD}"),
     ),
-    also_watched=nothing_more,
     parts=CHILD_KINDS,
     whole="RayCluster",
     pods_of={RAYCLUSTERS: "RayCluster", BATCH_JOBS: "Job"},
@@ -101,8 +91,5 @@ RAYJOB_WATCHING = KindWatching(
     gone=_gone,
     tell_related=_tell_related,
     tell_children=tell_children,
-    retell=_retell,
-    noted=nothing_noted,
-    forget=nothing_kept,
-    due=nothing_due,
+    retell=tell_children,
 )

@@ -22,7 +22,7 @@ from jobledger.adapters.service.watches.event_handlers import (
     KindWatching,
     WatchedKind,
 )
-from jobledger.adapters.service.watches.job_listener import job_listener
+from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.core.kinds import JobObservation
 from jobledger.core.ports.cluster import (
     CLUSTER_TRAINING_RUNTIMES,
@@ -30,7 +30,6 @@ from jobledger.core.ports.cluster import (
     JOBSETS,
     TRAINING_RUNTIMES,
     TRAINJOBS,
-    ObjectListener,
     Resource,
 )
 from jobledger.core.trainjob.observations import TrainJobGone
@@ -109,28 +108,18 @@ def _due(around: EventHandlers, at: Instant) -> Iterable[tuple[StreamId, JobObse
     return around.remembered(ProgressReports).due(at)
 
 
-def _runtimes(kind: str, around: EventHandlers) -> ObjectListener:
-    return RuntimeListener(around, kind)
-
-
-def _belongings(kind: str, around: EventHandlers) -> ObjectListener:
-    return DependentListener(around, kind)
-
-
-def _looked_at(kind: str, built: bool, around: EventHandlers) -> ObjectListener:  # noqa: FBT001 bound by place
-    return DependentListener(around, kind, built=built)
-
-
 _WATCHED = (
-    WatchedKind(resource=TRAINJOBS, listener=job_listener(TRAINJOBS.kind)),
-    WatchedKind(resource=TRAINING_RUNTIMES, listener=partial(_runtimes, "TrainingRuntime")),
+    WatchedKind(resource=TRAINJOBS, listener=partial(JobListener, kind=TRAINJOBS.kind)),
+    WatchedKind(
+        resource=TRAINING_RUNTIMES, listener=partial(RuntimeListener, kind="TrainingRuntime")
+    ),
     WatchedKind(
         resource=CLUSTER_TRAINING_RUNTIMES,
-        listener=partial(_runtimes, "ClusterTrainingRuntime"),
+        listener=partial(RuntimeListener, kind="ClusterTrainingRuntime"),
         is_cluster_wide=True,
     ),
-    WatchedKind(resource=JOBSETS, listener=partial(_belongings, "JobSet")),
-    WatchedKind(resource=CONFIGMAPS, listener=partial(_belongings, "ConfigMap")),
+    WatchedKind(resource=JOBSETS, listener=partial(DependentListener, kind="JobSet")),
+    WatchedKind(resource=CONFIGMAPS, listener=partial(DependentListener, kind="ConfigMap")),
 )
 
 
@@ -147,7 +136,7 @@ def _also_watched(mapper: ObservationMapper) -> tuple[WatchedKind, ...]:
     return tuple(
         WatchedKind(
             resource=resource,
-            listener=partial(_looked_at, kept_as(resource), resource in built),
+            listener=partial(DependentListener, kind=kept_as(resource), built=resource in built),
             is_optional=True,
         )
         for resource in sorted(more, key=lambda item: (item.group, item.plural))
@@ -155,7 +144,6 @@ def _also_watched(mapper: ObservationMapper) -> tuple[WatchedKind, ...]:
 
 
 TRAINJOB_WATCHING = KindWatching(
-    name=TRAINJOBS.kind,
     resource=TRAINJOBS,
     watched=_WATCHED,
     also_watched=_also_watched,
