@@ -1,21 +1,16 @@
 """Asks by name for the Job of an attempt: not shown, shown as before, or before its end."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from msgspec.structs import replace
 
 from jobledger.adapters.kinds.batchjob.observations import see_attempt
 from jobledger.adapters.kinds.batchjob.watched import ATTEMPT, BatchJobListener, tell_attempt_gone
-from jobledger.adapters.service.objects.object_cache import CachedJob, version_is_older
+from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.resync.absences import Absence
-from jobledger.adapters.service.resync.earlier_forms import (
-    EarlierForm,
-    come_back,
-    say_that_it_went_back,
-)
-from jobledger.adapters.service.resync.lookout import FreshLook, KindResync, Lookout
+from jobledger.adapters.service.resync.earlier_forms import EarlierForm, come_back, earlier_child
+from jobledger.adapters.service.resync.lookout import ChildLook, FreshLook, KindResync, Lookout
 from jobledger.core.batchjob.state import (
     AttemptJob,
     BatchJobState,
@@ -23,13 +18,10 @@ from jobledger.core.batchjob.state import (
     is_final,
     name_for,
 )
-from jobledger.core.errors import ClusterError
-from jobledger.core.jobs.control.went_back import GONE
-from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.kinds import JobObservation, JobState
 from jobledger.core.ports.cluster import BATCH_JOBS
-from jobledger.core.values.documents import Manifest, text
-from jobledger.core.values.ids import StreamId, observation_id
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
 
 
@@ -64,61 +56,15 @@ def _absent(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Abs
 
 def _earlier(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[EarlierForm]:
     """Yield looks for Jobs that are shown in an earlier form than the log knows, or though gone."""
-    live, identity = lookout.around.live, state.identity
-    job = live.job(identity.uid) if identity is not None else None
-    for name, known in _known(state):
-        item = live.child(ATTEMPT, known.uid)
-        if job is not None and item is not None and version_is_older(item.version, known.version):
-            yield _of_attempt(lookout, stream, job, name, known)
+    child, tell = (ATTEMPT, BATCH_JOBS), BatchJobListener(lookout.around).seen
 
-    def see(job: CachedJob, found: Manifest, at: Instant) -> JobObservation:
-        return replace(see_attempt(stream, found, job.redactor, at), instead_of=GONE)
+    def see(job: CachedJob, found: Manifest, at: Instant, instead_of: str) -> JobObservation:
+        return replace(see_attempt(stream, found, job.redactor, at), instead_of=instead_of)
 
-    yield from come_back(lookout, state, (ATTEMPT, BATCH_JOBS), see)
-
-
-def _of_attempt(
-    lookout: Lookout, stream: StreamId, owner: CachedJob, name: str, known: AttemptJob
-) -> EarlierForm:
-    around = lookout.around
-
-    def tell(found: Manifest, at: Instant) -> None:
-        BatchJobListener(around).seen(found, at)
-        job, version = (
-            around.live.job(owner.identity.uid),
-            text(found, "metadata", "resourceVersion"),
-        )
-        if job is None or not version_is_older(version, known.version):
-            return
-        say_that_it_went_back(BATCH_JOBS, job.identity, f"version {version}", known.version)
-        seen = see_attempt(stream, found, job.redactor, at)
-        mark = observation_id(stream, "went back", str(seen.id), known.version)
-        around.inbox.put(stream, replace(seen, id=mark, instead_of=known.version))
-
-    about = replace(owner.identity, name=name)
-    return EarlierForm(lookout, BATCH_JOBS, about, known.uid, tell)
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptJobLook:
-    """Asks for the Job of an attempt, tells it, then goes on. Calling it is a question."""
-
-    lookout: Lookout
-    identity: JobIdentity
-    name: str
-    look: FreshLook
-
-    def __call__(self) -> bool:
-        """Look once; return whether there was an answer."""
-        lookout = self.lookout
-        try:
-            found = lookout.cluster.get(BATCH_JOBS, self.identity.namespace, self.name)
-        except ClusterError as error:
-            return lookout.no_answer(self.name, error)
-        if found is not None:  # told as the watch would, so that it is not undone by older news
-            BatchJobListener(lookout.around).seen(found, lookout.clock.now())
-        self.look.then()
-        return True
+    for name, job in _known(state):
+        known = name, job.uid, job.version
+        yield from earlier_child(lookout, state, child, known, tell, see)
+    yield from come_back(lookout, state, child, see)
 
 
 def _look_first(lookout: Lookout, stream: StreamId, state: JobState, look: FreshLook) -> bool:
@@ -126,7 +72,9 @@ def _look_first(lookout: Lookout, stream: StreamId, state: JobState, look: Fresh
     assert isinstance(state, BatchJobState), "a stream is one job, of one kind"
     if state.identity is None or state.attempt is None:
         return False
-    question = AttemptJobLook(lookout, state.identity, state.attempt.job_name, look)
+    about = replace(state.identity, name=state.attempt.job_name)
+    tell = BatchJobListener(lookout.around).seen
+    question = ChildLook(lookout, BATCH_JOBS, about, tell, look)
     lookout.questions.ask(stream, look.about, question, look.is_pending)
     return True
 

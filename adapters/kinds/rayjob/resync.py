@@ -16,7 +16,6 @@ from jobledger.adapters.service.resync.absences import Absence
 from jobledger.adapters.service.resync.earlier_forms import come_back
 from jobledger.adapters.service.resync.lookout import FreshLook, KindResync, Look, Lookout
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.core.jobs.control.went_back import GONE
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.kinds import JobObservation, JobState, kind_of
 from jobledger.core.ports.cluster import (
@@ -130,11 +129,13 @@ def _earlier(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[Lo
     """
     for kind in _COME_BACK:
 
-        def see(job: CachedJob, found: Manifest, at: Instant, kind: str = kind) -> JobObservation:
+        def see(
+            job: CachedJob, found: Manifest, at: Instant, instead_of: str, kind: str = kind
+        ) -> JobObservation:
             about = stream, job.identity.uid
             seen = see_child(lookout.around.mapper, kind, about, found, job.redactor, at)
             assert not isinstance(seen, HeadPodSeen), "heads are not among `_COME_BACK`"
-            return replace(seen, instead_of=GONE)
+            return replace(seen, instead_of=instead_of)
 
         yield from come_back(lookout, state, (kind, _RESOURCES[kind]), see)
 

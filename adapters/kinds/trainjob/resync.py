@@ -6,33 +6,23 @@ from functools import partial
 from msgspec.structs import replace
 
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
-from jobledger.adapters.kinds.trainjob.jobset_looks import JobSetLook
 from jobledger.adapters.kinds.trainjob.watching.listeners import (
     DependentListener,
     tell_dependent_gone,
 )
 from jobledger.adapters.kinds.trainjob.watching.observations import see_jobset
-from jobledger.adapters.service.objects.object_cache import CachedJob, kept_as, version_is_older
+from jobledger.adapters.service.objects.object_cache import CachedJob, kept_as
 from jobledger.adapters.service.resync.absences import Absence
-from jobledger.adapters.service.resync.earlier_forms import (
-    EarlierForm,
-    come_back,
-    say_that_it_went_back,
-)
-from jobledger.adapters.service.resync.lookout import FreshLook, KindResync, Lookout
+from jobledger.adapters.service.resync.earlier_forms import EarlierForm, come_back, earlier_child
+from jobledger.adapters.service.resync.lookout import ChildLook, FreshLook, KindResync, Lookout
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
-from jobledger.core.jobs.control.went_back import GONE
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.kinds import JobObservation, JobState
 from jobledger.core.ports.cluster import CONFIGMAPS, JOBSETS, SECRETS, Resource
-from jobledger.core.trainjob.state import (
-    KnownJobSet,
-    TrainJobState,
-    is_final,
-)
-from jobledger.core.values.documents import Manifest, text
-from jobledger.core.values.ids import StreamId, observation_id
+from jobledger.core.trainjob.state import TrainJobState, is_final
+from jobledger.core.values.documents import Manifest
+from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
 
 
@@ -129,47 +119,26 @@ def _tell_part_gone(
 
 def _earlier(lookout: Lookout, stream: StreamId, state: JobState) -> Iterator[EarlierForm]:
     """Yield looks for a JobSet that is shown as it was before, or though the log has it as gone."""
-    live = lookout.around.live
+    del stream
+    assert isinstance(state, TrainJobState), "a stream is one job, of one kind"
+    child, jobset = (JOBSETS.kind, JOBSETS), state.jobset
 
-    def see(job: CachedJob, found: Manifest, at: Instant) -> JobObservation:
-        return replace(see_jobset(job, found, at), instead_of=GONE)
+    def see(job: CachedJob, found: Manifest, at: Instant, instead_of: str) -> JobObservation:
+        return replace(see_jobset(job, found, at), instead_of=instead_of)
 
-    yield from come_back(lookout, state, (JOBSETS.kind, JOBSETS), see)
-    job = live.job(state.identity.uid) if state.identity is not None else None
-    jobset = state.jobset if isinstance(state, TrainJobState) else None
-    item = live.child("JobSet", jobset.uid) if jobset is not None else None
-    if job is None or jobset is None or item is None:
-        return
-    if version_is_older(item.version, jobset.version):
-        yield _of_jobset(lookout, stream, job, jobset)
-
-
-def _of_jobset(
-    lookout: Lookout, stream: StreamId, known: CachedJob, jobset: KnownJobSet
-) -> EarlierForm:
-    around = lookout.around
-
-    def tell(found: Manifest, at: Instant) -> None:
-        DependentListener(around, JOBSETS.kind).seen(found, at)
-        job, version = (
-            around.live.job(known.identity.uid),
-            text(found, "metadata", "resourceVersion"),
-        )
-        if job is None or not version_is_older(version, jobset.version):
-            return
-        say_that_it_went_back(JOBSETS, job.identity, f"version {version}", jobset.version)
-        seen = see_jobset(job, found, at)
-        mark = observation_id(stream, "went back", str(seen.id), jobset.version)
-        around.inbox.put(stream, replace(seen, id=mark, instead_of=jobset.version))
-
-    return EarlierForm(lookout, JOBSETS, known.identity, jobset.uid, tell)
+    yield from come_back(lookout, state, child, see)
+    if jobset is not None:
+        known = jobset.name, jobset.uid, jobset.version
+        tell = DependentListener(lookout.around, JOBSETS.kind).seen
+        yield from earlier_child(lookout, state, child, known, tell, see)
 
 
 def _look_first(lookout: Lookout, stream: StreamId, state: JobState, look: FreshLook) -> bool:
     """Ask for the JobSet; what has completed has completed."""
     if state.identity is None:
         return False
-    question = JobSetLook(lookout, state.identity, look)
+    tell = DependentListener(lookout.around, JOBSETS.kind).seen
+    question = ChildLook(lookout, JOBSETS, state.identity, tell, look)
     lookout.questions.ask(stream, look.about, question, look.is_pending)
     return True
 

@@ -8,14 +8,16 @@ down the later form, is told with its mark (`core.jobs.control.went_back`).
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.adapters.service.objects.object_cache import CachedJob, version_is_older
 from jobledger.adapters.service.resync.lookout import Look, Lookout
 from jobledger.adapters.service.watches.job_listener import JobListener, marked, see_job
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import ClusterError
+from jobledger.core.jobs.control.went_back import GONE
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.kinds import JobObservation, JobState, altered
 from jobledger.core.ports.cluster import Resource
@@ -88,17 +90,56 @@ def _of_job(lookout: Lookout, stream: StreamId, known: CachedJob, generation: in
     return EarlierForm(lookout, kind.resource, known.identity, uid, tell)
 
 
-def come_back(
+SeeChild: TypeAlias = Callable[[CachedJob, Manifest, Instant, str], JobObservation]
+"""Returns the sighting of a child, with what it is seen `instead_of`."""
+
+
+def earlier_child(
     lookout: Lookout,
     state: JobState,
     child: tuple[str, Resource],
-    see: Callable[[CachedJob, Manifest, Instant], JobObservation],
+    known: tuple[str, str, str],
+    tell_as_watched: Callable[[Manifest, Instant], None],
+    see: SeeChild,
+) -> Iterator[EarlierForm]:
+    """Yield a look for a child that a watch shows in an earlier version than the log knows.
+
+    Args:
+        lookout: whom to ask and to tell.
+        state: the state of its job.
+        child: how the object cache calls such children, and how the API does.
+        known: its name, UID and version, as the log knows it.
+        tell_as_watched: tells it as its watch would, so that it is not undone by older news.
+        see: returns the sighting of it.
+    """
+    around, identity, (kept_as, resource) = lookout.around, state.identity, child
+    name, uid, version = known
+    item = around.live.child(kept_as, uid)
+    if identity is None or around.live.job(identity.uid) is None or item is None:
+        return
+    if not version_is_older(item.version, version):
+        return
+
+    def tell(found: Manifest, at: Instant) -> None:
+        tell_as_watched(found, at)
+        job, now = around.live.job(identity.uid), text(found, "metadata", "resourceVersion")
+        if job is None or not version_is_older(now, version):
+            return
+        say_that_it_went_back(resource, job.identity, f"version {now}", version)
+        seen, stream = see(job, found, at, version), identity.stream_id
+        mark = observation_id(stream, "went back", str(seen.id), version)
+        around.inbox.put(stream, replace(seen, id=mark))
+
+    yield EarlierForm(lookout, resource, replace(identity, name=name), uid, tell)
+
+
+def come_back(
+    lookout: Lookout, state: JobState, child: tuple[str, Resource], see: SeeChild
 ) -> Iterator[EarlierForm]:
     """Yield looks for children that a watch shows and the log knows to be gone.
 
-    `child` says how the object cache calls them, and how the API does; `see` is to say `instead_of`
-    that they were `core.jobs.control.went_back.GONE`. Mostly the watch lags; one that is there now,
-    and stays, came back with an earlier state of etcd.
+    `child` says how the object cache calls them, and how the API does. Mostly the watch lags; one
+    that is there now, and stays, came back with an earlier state of etcd.
     """
     live, identity, (kept_as, resource) = lookout.around.live, state.identity, child
     if identity is None or live.job(identity.uid) is None:
@@ -111,11 +152,7 @@ def come_back(
 
 
 def _tell_of_child(
-    lookout: Lookout,
-    owner: JobIdentity,
-    see: Callable[[CachedJob, Manifest, Instant], JobObservation],
-    found: Manifest,
-    at: Instant,
+    lookout: Lookout, owner: JobIdentity, see: SeeChild, found: Manifest, at: Instant
 ) -> None:
     job = lookout.around.live.job(owner.uid)
     if job is None or text(found, "metadata", "deletionTimestamp"):
@@ -126,7 +163,7 @@ def _tell_of_child(
     log.warning("object_came_back", job=f"{owner.namespace}/{owner.name}", object=about)
     stream = owner.stream_id
     mark = f"came back in version {version}"
-    lookout.around.inbox.put(stream, marked(see(job, found, at), stream, mark))
+    lookout.around.inbox.put(stream, marked(see(job, found, at, GONE), stream, mark))
 
 
 def say_that_it_went_back(

@@ -9,10 +9,13 @@ from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.work.questions import Questions
 from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.errors import ClusterError
+from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.kinds import JobState
 from jobledger.core.ports.clock import Clock
-from jobledger.core.ports.cluster import Cluster
+from jobledger.core.ports.cluster import Cluster, Resource
+from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import Instant
 
 
 class Look(Protocol):
@@ -70,3 +73,35 @@ class Lookout:
         """Say that a look at an object had no answer; return that there was none."""
         self.unanswered.warn_of_one(error, name=name)
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class ChildLook:
+    """Asks for what an attempt runs as, tells it, then goes on. Calling it is a question.
+
+    After a pause of the controller the world has moved on, and a watch may lag: a job whose JobSet
+    has completed has completed.
+    """
+
+    lookout: Lookout
+    resource: Resource
+    identity: JobIdentity
+    """With the name of the object, which may be another than the job's."""
+    tell: Callable[[Manifest, Instant], None]
+    """Tells it as its watch would, so that it is not undone by older news."""
+    look: FreshLook
+
+    def __call__(self) -> bool:
+        """Look once; return whether there was an answer.
+
+        Where there is none, nothing could be deleted either.
+        """
+        lookout, identity = self.lookout, self.identity
+        try:
+            found = lookout.cluster.get(self.resource, identity.namespace, identity.name)
+        except ClusterError as error:
+            return lookout.no_answer(identity.name, error)
+        if found is not None:
+            self.tell(found, lookout.clock.now())
+        self.look.then()
+        return True

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobledger.adapters.kinds.rayjob.watching.listeners import ChildListener
-from jobledger.adapters.kinds.trainjob.jobset_looks import JobSetLook
+from jobledger.adapters.kinds.trainjob.watching.listeners import DependentListener
 from jobledger.adapters.service.objects.kept_children import GONE_MAX
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.resync.control_release import StatusLook
-from jobledger.adapters.service.resync.lookout import FreshLook, Lookout
+from jobledger.adapters.service.resync.lookout import ChildLook, FreshLook, Lookout
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import JOBSETS, RAYJOBS, Resource
@@ -59,7 +59,8 @@ def test_a_jobset_that_went_while_it_was_looked_at_is_made_anew() -> None:
     around = world.service.controller._parts.handlers  # noqa: SLF001 what its looks have
     slow: Any = SlowAnswers(world.cluster, goes)
     look = FreshLook(about="a decision", is_pending=lambda: True, then=lambda: None)
-    assert JobSetLook(lookout(slow, around, world.clock), identity, look)()
+    tell = DependentListener(around, JOBSETS.kind).seen
+    assert ChildLook(lookout(slow, around, world.clock), JOBSETS, identity, tell, look)()
     assert world.service.live.child_named("JobSet", "ml", "train") is None
     world.run(lambda: world.cluster.get(JOBSETS, "ml", "train") not in (None, first), "another")
     world.cluster.deliver()

@@ -8,17 +8,18 @@ import pytest
 from starlette.requests import Request
 from structlog.testing import capture_logs
 
-from jobledger.adapters.kinds.trainjob.jobset_looks import JobSetLook
 from jobledger.adapters.kinds.trainjob.progress.endpoint import Endpoint, Refused
 from jobledger.adapters.kinds.trainjob.progress.writing import Report
+from jobledger.adapters.kinds.trainjob.watching.listeners import DependentListener
 from jobledger.adapters.service.evidence.failing_pods import FailingPods
 from jobledger.adapters.service.resync.control_release import StatusLook
 from jobledger.adapters.service.resync.first_looks import FirstLooks
-from jobledger.adapters.service.resync.lookout import FreshLook, Lookout
+from jobledger.adapters.service.resync.lookout import ChildLook, FreshLook, Lookout
 from jobledger.adapters.service.status.own_writes import OwnWrites
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.errors import ClusterUnreachable, LedgerUnavailable
+from jobledger.core.ports.cluster import JOBSETS
 from jobledger.core.values.documents import Manifest
 from tests.adapters.service.parts import Bench
 from tests.adapters.service.test_failing_pods import AtOnce
@@ -61,7 +62,8 @@ def lookout(away: Any, bench: Bench) -> Lookout:  # noqa: ANN401  # whatever is 
 def of_jobsets(away: Any) -> Callable[[], object]:  # noqa: ANN401  # whatever is asked of it
     bench = Bench()
     look = FreshLook(about="a decision", is_pending=lambda: True, then=lambda: None)
-    return JobSetLook(lookout(away, bench), bench.job().identity, look)
+    tell = DependentListener(bench.around, JOBSETS.kind).seen
+    return ChildLook(lookout(away, bench), JOBSETS, bench.job().identity, tell, look)
 
 
 def of_refused(away: Any) -> Callable[[], object]:  # noqa: ANN401  # whatever is asked of it
