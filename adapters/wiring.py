@@ -39,10 +39,7 @@ from jobledger.adapters.service.assembly import (
     assemble,
 )
 from jobledger.adapters.service.clocks import Clocks
-from jobledger.adapters.service.control.policies import (
-    control_policy,
-    policy,
-)
+from jobledger.adapters.service.control.policies import control_policy, policy
 from jobledger.adapters.service.controller import Controller
 from jobledger.adapters.service.observing.mapper import ObservationMapper
 from jobledger.adapters.service.shards.leasing import LeaseKeeper

@@ -22,10 +22,7 @@ def measure(
     """Insert the payloads of `source` in batches; return what an event costs, by batch size."""
     try:
         from eventsourcing.persistence import StoredEvent  # noqa: PLC0415  # may be absent
-        from eventsourcing.postgres import (  # noqa: PLC0415  # may be absent
-            PostgresApplicationRecorder,
-            PostgresDatastore,
-        )
+        from eventsourcing.postgres import PostgresApplicationRecorder, PostgresDatastore  # noqa: PLC0415  # may be absent
     except ImportError:
         report.remark("eventsourcing is not installed: `make bench` installs it")
         return {}

@@ -9,11 +9,7 @@ from jobledger.core.batchjob.events import BatchOwnEvent
 from jobledger.core.batchjob.history import attempt_row, report_news
 from jobledger.core.batchjob.history.attempt_facts import take
 from jobledger.core.batchjob.history.signs import clues
-from jobledger.core.batchjob.history.words import (
-    attempt_end_words,
-    retry_words,
-    words,
-)
+from jobledger.core.batchjob.history.words import attempt_end_words, retry_words, words
 from jobledger.core.batchjob.phases import Phase
 from jobledger.core.batchjob.rules.evidence_scene import BATCHJOB_EVIDENCE
 from jobledger.core.batchjob.rules.observation_rules import BATCHJOB_OBSERVING

@@ -18,9 +18,7 @@ from jobledger.core.jobs.control.dormancy import is_leaving
 from jobledger.core.jobs.evolve.shared_state import SharedRecorded, SharedState
 from jobledger.core.jobs.gone import with_gone
 from jobledger.core.jobs.manifest.shared_manifest import SharedManifest
-from jobledger.core.jobs.pending.effects import (
-    EffectKind,
-)
+from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.values.instants import Instant
 

@@ -12,11 +12,7 @@ from jobledger.core.rayjob.events.types import TYPES
 from jobledger.core.rayjob.history import attempt_row, report_news
 from jobledger.core.rayjob.history.attempt_facts import take
 from jobledger.core.rayjob.history.cluster_verdicts import cluster_verdict
-from jobledger.core.rayjob.history.end_words import (
-    attempt_end_words,
-    completion_words,
-    retry_words,
-)
+from jobledger.core.rayjob.history.end_words import attempt_end_words, completion_words, retry_words
 from jobledger.core.rayjob.history.signs import clues
 from jobledger.core.rayjob.history.words import words
 from jobledger.core.rayjob.names import LABEL_ORIGIN_KIND, LABEL_ORIGIN_NAME

@@ -8,9 +8,7 @@ from jobledger.core.jobs.control.dormancy import is_leaving
 from jobledger.core.rayjob.manifests.gang_scheduling import pod_group_name
 from jobledger.core.rayjob.names import head_service_name
 from jobledger.core.rayjob.phases import Phase
-from jobledger.core.rayjob.state import (
-    RayJobState,
-)
+from jobledger.core.rayjob.state import RayJobState
 
 SERVICE, POD_GROUP = "Service", "PodGroup"
 

@@ -20,10 +20,7 @@ from jobledger.core.trainjob.history.attempt_facts import take
 from jobledger.core.trainjob.history.plugin_condition_words import conditions_told
 from jobledger.core.trainjob.history.progress_words import TRAINJOB_PROGRESS, progress_told
 from jobledger.core.trainjob.history.signs import clues
-from jobledger.core.trainjob.history.words import (
-    attempt_end_words,
-    words,
-)
+from jobledger.core.trainjob.history.words import attempt_end_words, words
 from jobledger.core.trainjob.phases import Phase
 from jobledger.core.trainjob.rules.evidence_scene import TRAINJOB_EVIDENCE
 from jobledger.core.trainjob.rules.observation_rules import TRAINJOB_OBSERVING

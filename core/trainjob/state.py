@@ -7,18 +7,11 @@ from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.evolve.shared_state import SharedRecorded, SharedState
 from jobledger.core.jobs.gone import with_gone
 from jobledger.core.jobs.manifest.shared_manifest import SharedManifest
-from jobledger.core.jobs.pending.effects import (
-    EffectKind,
-)
+from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob.conditions import Conditions, found, is_true
 from jobledger.core.trainjob.contributions.taking import Contributions
 from jobledger.core.trainjob.events import TrainJobReceived
-from jobledger.core.trainjob.observations import (
-    JobCounts,
-    JobSetEnd,
-    SeenTrainStatus,
-    TrainJobSeen,
-)
+from jobledger.core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus, TrainJobSeen
 from jobledger.core.trainjob.phases import COMPLETE, FAILED, FINAL, SUSPENDED, Phase
 from jobledger.core.trainjob.policy import TrainPolicy
 from jobledger.core.trainjob.progress import TrainerProgress

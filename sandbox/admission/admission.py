@@ -14,13 +14,7 @@ from jobledger.sandbox.admission.schemas import (
 from jobledger.sandbox.model.documents import Document, JsonValue
 from jobledger.sandbox.model.kinds import Kind
 from jobledger.sandbox.model.names import check_labels
-from jobledger.sandbox.model.refusals import (
-    FieldError,
-    Refusal,
-    bad_request,
-    invalid,
-    wrong,
-)
+from jobledger.sandbox.model.refusals import FieldError, Refusal, bad_request, invalid, wrong
 from jobledger.sandbox.model.write_options import WriteOptions
 
 _METADATA_TYPES: Final = {

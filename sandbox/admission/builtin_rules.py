@@ -13,13 +13,7 @@ from typing import Final, TypeAlias
 from jobledger.sandbox.admission.definitions import check_definition, complete
 from jobledger.sandbox.model.documents import Document, at, copy_of
 from jobledger.sandbox.model.kinds import Kind
-from jobledger.sandbox.model.refusals import (
-    FieldError,
-    required,
-    shown,
-    untouchable,
-    wrong,
-)
+from jobledger.sandbox.model.refusals import FieldError, required, shown, untouchable, wrong
 
 Rule: TypeAlias = Callable[[Document, Document | None], list[FieldError]]
 """Completes a new object in place and returns what is wrong with it; the old object, if any."""

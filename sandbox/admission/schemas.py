@@ -11,13 +11,7 @@ from typing import Final
 
 from jobledger.sandbox.admission.cel_rules import broken_rules
 from jobledger.sandbox.model.documents import Document, JsonValue, at, copy_of
-from jobledger.sandbox.model.refusals import (
-    FieldError,
-    mistyped,
-    required,
-    unsupported,
-    wrong,
-)
+from jobledger.sandbox.model.refusals import FieldError, mistyped, required, unsupported, wrong
 
 ROOT_FIELDS: Final = ("apiVersion", "kind", "metadata")
 """Fields every object has, whatever its schema says."""

@@ -23,12 +23,7 @@ from jobledger.sandbox.model.documents import (
 )
 from jobledger.sandbox.model.kinds import Kinds
 from jobledger.sandbox.model.queries import is_asked
-from jobledger.sandbox.model.refusals import (
-    bad_request,
-    conflict,
-    method_not_allowed,
-    not_found,
-)
+from jobledger.sandbox.model.refusals import bad_request, conflict, method_not_allowed, not_found
 from jobledger.sandbox.model.storage import Storage, Version
 from jobledger.sandbox.model.targets import Target
 from jobledger.sandbox.model.write_options import WriteOptions, write_options

@@ -10,12 +10,7 @@ from typing import Final
 import msgspec
 
 from jobledger.sandbox.model.documents import Document, decode, encode
-from jobledger.sandbox.model.refusals import (
-    bad_request,
-    continue_expired,
-    expired,
-    from_the_future,
-)
+from jobledger.sandbox.model.refusals import bad_request, continue_expired, expired, from_the_future
 from jobledger.sandbox.model.selectors import selection
 from jobledger.sandbox.model.storage import Storage, Version
 from jobledger.sandbox.model.targets import Target

@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
-from jobledger.sandbox.model.documents import (
-    Document,
-    JsonValue,
-    at,
-    copy_of,
-    decode,
-    encode,
-)
+from jobledger.sandbox.model.documents import Document, JsonValue, at, copy_of, decode, encode
 from jobledger.sandbox.model.field_ownership import (
     Path,
     Writer,

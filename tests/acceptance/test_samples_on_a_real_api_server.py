@@ -21,12 +21,7 @@ from tests.rules.rayjob.upstream import sample_names
 from tests.support.api import Api
 from tests.support.apiserver import ApiServer
 from tests.support.postgres import fresh_database
-from tests.support.processes import (
-    LOG_SHOWN_CHARACTERS,
-    Controller,
-    Terminal,
-    plain_environment,
-)
+from tests.support.processes import LOG_SHOWN_CHARACTERS, Controller, Terminal, plain_environment
 
 pytestmark = [pytest.mark.apiserver, pytest.mark.postgres]
 

@@ -9,14 +9,7 @@ from playwright.sync_api import Page, Route, expect
 
 from jobledger.adapters.http.page.rendering import problem_page
 from tests.browser.conftest import Tabs
-from tests.browser.lives import (
-    HOSTILE,
-    HOSTILE_LOG,
-    append_part,
-    keep_log,
-    records_of,
-    running,
-)
+from tests.browser.lives import HOSTILE, HOSTILE_LOG, append_part, keep_log, records_of, running
 from tests.support import rayjob_stories as stories
 from tests.support.pages import PAGE, Pages, empty_pages, serving
 from tests.support.records import NOON

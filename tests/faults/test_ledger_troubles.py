@@ -22,14 +22,7 @@ from tests.acceptance.conftest import at_sandbox
 from tests.acceptance.site import Site, namespace_of
 from tests.faults import ledger_troubles
 from tests.faults.inside import InsideController, inside
-from tests.faults.ledger_troubles import (
-    Ledger,
-    Trouble,
-    as_clerk,
-    filled,
-    hire_clerk,
-    small_disk,
-)
+from tests.faults.ledger_troubles import Ledger, Trouble, as_clerk, filled, hire_clerk, small_disk
 from tests.faults.lines import Lines, at_the_end_of
 from tests.faults.notary import effect_of
 from tests.faults.retry_story import RetryStory, assert_nothing_broke, readiness

@@ -21,11 +21,7 @@ from jobledger.core.jobs.observations import DecisionDue, EffectEnded, Survey
 from jobledger.core.jobs.pending.effects import EffectKind, Outcome
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.values.ids import ObservationId, decision_id_of, effect_id_of
-from tests.properties.batch_invariants import (
-    check_batch_history,
-    check_step,
-    jobs_observed,
-)
+from tests.properties.batch_invariants import check_batch_history, check_step, jobs_observed
 from tests.properties.effort import effort, lighter
 from tests.support.batchjobs import (
     UNNAMED,

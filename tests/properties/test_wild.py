@@ -18,11 +18,7 @@ from jobledger.core.rayjob.phases import JobStatus, Phase
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.values.ids import ObservationId, decision_id_of, effect_id_of
 from tests.properties.effort import effort
-from tests.properties.invariants import (
-    check_effects_and_decisions,
-    check_retries,
-    check_step,
-)
+from tests.properties.invariants import check_effects_and_decisions, check_retries, check_step
 from tests.support.observed import assert_kept_as_it_came
 from tests.support.rayjob_builders import (
     HTTP,

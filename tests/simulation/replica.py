@@ -6,12 +6,7 @@ from dataclasses import dataclass
 from prometheus_client import CollectorRegistry
 
 from jobledger.adapters.kinds.registry import adapters
-from jobledger.adapters.service.assembly import (
-    ServiceHooks,
-    ServiceOptions,
-    ServicePorts,
-    assemble,
-)
+from jobledger.adapters.service.assembly import ServiceHooks, ServiceOptions, ServicePorts, assemble
 from jobledger.adapters.service.effects.carrying_out import EffectTask
 from jobledger.adapters.service.loop.handover import Handover
 from jobledger.adapters.service.observing.mapper import ObservationMapper

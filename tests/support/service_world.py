@@ -13,12 +13,7 @@ from prometheus_client import CollectorRegistry
 
 from jobledger.adapters.kinds.registry import adapters
 from jobledger.adapters.scheduler.job_store import DecisionJobStore
-from jobledger.adapters.service.assembly import (
-    ServiceHooks,
-    ServiceOptions,
-    ServicePorts,
-    assemble,
-)
+from jobledger.adapters.service.assembly import ServiceHooks, ServiceOptions, ServicePorts, assemble
 from jobledger.adapters.service.control.control_policy import ControlPolicy
 from jobledger.adapters.service.observing.mapper import ObservationMapper, identify
 from jobledger.adapters.service.shards.leasing import LeaseKeeper

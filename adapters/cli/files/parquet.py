@@ -11,12 +11,7 @@ import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.parquet_files import write
-from jobledger.adapters.cli.options import (
-    DataDir,
-    OutputOption,
-    ReportsDatabaseUrl,
-    settings_from,
-)
+from jobledger.adapters.cli.options import DataDir, OutputOption, ReportsDatabaseUrl, settings_from
 from jobledger.adapters.cli.output import Output, fail, show
 from jobledger.adapters.cli.periods import instant
 from jobledger.adapters.forensics.archive_files import SUFFIX, bundles

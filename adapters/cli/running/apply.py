@@ -16,14 +16,7 @@ from jobledger.adapters.files.yaml_documents import NotReadable, documents
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.core.errors import ClusterError, ClusterUnreachable, RequestThrottled
 from jobledger.core.kinds import KINDS
-from jobledger.core.ports.cluster import (
-    CONFIGMAPS,
-    CRDS,
-    NAMESPACES,
-    SECRETS,
-    SERVICES,
-    Resource,
-)
+from jobledger.core.ports.cluster import CONFIGMAPS, CRDS, NAMESPACES, SECRETS, SERVICES, Resource
 from jobledger.core.values.documents import Json, Manifest, child, text
 
 KNOWN = {

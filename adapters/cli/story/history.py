@@ -30,12 +30,7 @@ from jobledger.adapters.cli.output import Output, errors, fail, print_json, prin
 from jobledger.adapters.cli.periods import instant
 from jobledger.adapters.cli.story.attempt_table import show_attempts
 from jobledger.adapters.cli.story.moments import tell_moment
-from jobledger.adapters.cli.story.story_lines import (
-    Printed,
-    line_limit,
-    print_lines,
-    print_story,
-)
+from jobledger.adapters.cli.story.story_lines import Printed, line_limit, print_lines, print_story
 from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.catalogue import read_event

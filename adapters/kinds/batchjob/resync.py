@@ -11,13 +11,7 @@ from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.resync.absences import Absence
 from jobledger.adapters.service.resync.earlier_forms import EarlierForm, come_back, earlier_child
 from jobledger.adapters.service.resync.lookout import ChildLook, FreshLook, KindResync, Lookout
-from jobledger.core.batchjob.state import (
-    AttemptJob,
-    BatchJobState,
-    is_at_work,
-    is_final,
-    name_for,
-)
+from jobledger.core.batchjob.state import AttemptJob, BatchJobState, is_at_work, is_final, name_for
 from jobledger.core.kinds import JobObservation, JobState
 from jobledger.core.ports.cluster import BATCH_JOBS
 from jobledger.core.values.documents import Manifest

@@ -21,12 +21,7 @@ from jobledger.adapters.postgres.connection.codec import append_arguments
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.log.partitions import Partitions
 from jobledger.adapters.postgres.log.prepared_append import append
-from jobledger.adapters.postgres.schema.stored_events import (
-    EVENTS,
-    events_of,
-    is_of,
-    stored_events,
-)
+from jobledger.adapters.postgres.schema.stored_events import EVENTS, events_of, is_of, stored_events
 from jobledger.adapters.postgres.schema.tables import event, log_head
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.log.recording import Tail

@@ -4,12 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from jobledger.adapters.postgres.report_v1.model import ReportView
-from jobledger.adapters.postgres.report_v1.of_controller import (
-    DECISIONS,
-    GAPS,
-    HEALTH,
-    HOURS,
-)
+from jobledger.adapters.postgres.report_v1.of_controller import DECISIONS, GAPS, HEALTH, HOURS
 from jobledger.adapters.postgres.report_v1.of_failures import FAILURES, RETRIES, START
 from jobledger.adapters.postgres.report_v1.of_jobs import ATTEMPTS, JOBS, PHASES
 from jobledger.adapters.postgres.report_v1.of_resources import RESOURCES

@@ -5,12 +5,7 @@ from dataclasses import dataclass, field
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.observing.mapper import ObservationMapper
-from jobledger.core.errors import (
-    ClusterUnreachable,
-    ObjectChanged,
-    ObjectExists,
-    RequestThrottled,
-)
+from jobledger.core.errors import ClusterUnreachable, ObjectChanged, ObjectExists, RequestThrottled
 from jobledger.core.jobs.control.ownership import (
     Controller,
     in_the_way,

@@ -8,11 +8,7 @@ RayCluster or the submitter, or a Job of the JobSet, whose own controller is the
 from collections.abc import Iterable, Mapping, Sequence
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
-from jobledger.core.jobs.control.ownership import (
-    Controller,
-    controller_of,
-    is_controlled_by,
-)
+from jobledger.core.jobs.control.ownership import Controller, controller_of, is_controlled_by
 from jobledger.core.jobs.evidence.evidence import PodEvidence
 from jobledger.core.jobs.evidence.scene import SceneObject
 from jobledger.core.kinds import KINDS

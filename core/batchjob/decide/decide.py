@@ -10,10 +10,7 @@ from jobledger.core.batchjob import observations as seen
 from jobledger.core.batchjob.decide.on_attempt_job import on_attempt_job_gone, on_attempt_job_seen
 from jobledger.core.batchjob.decide.on_job import on_job_gone, on_job_seen
 from jobledger.core.batchjob.decide.on_lost_history import recovery
-from jobledger.core.batchjob.decide.on_outcomes import (
-    on_decision_due,
-    on_effect_ended,
-)
+from jobledger.core.batchjob.decide.on_outcomes import on_decision_due, on_effect_ended
 from jobledger.core.batchjob.decide.recorded import infer
 from jobledger.core.batchjob.events import BatchJobEvent
 from jobledger.core.batchjob.evolve.evolve import evolve

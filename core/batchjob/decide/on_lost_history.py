@@ -10,11 +10,7 @@ from collections.abc import Iterator
 from jobledger.core.batchjob.events import BatchAttemptEnded, BatchAttemptStarted, BatchJobEvent
 from jobledger.core.batchjob.names import attempt_of
 from jobledger.core.batchjob.observations import BatchJobObservation, BatchJobSeen
-from jobledger.core.batchjob.state import (
-    BatchJobState,
-    is_final,
-    name_for,
-)
+from jobledger.core.batchjob.state import BatchJobState, is_final, name_for
 from jobledger.core.jobs.control.lost_history import recovered
 from jobledger.core.jobs.observations import Survey
 from jobledger.core.values.instants import Instant, rfc3339

@@ -5,15 +5,8 @@ from jobledger.core.batchjob.phases import DEADLINE_EXCEEDED
 from jobledger.core.batchjob.rules.rules import attempt_ended
 from jobledger.core.batchjob.state import BatchJobState
 from jobledger.core.jobs.evolve.open_work import effect_of
-from jobledger.core.jobs.observations import (
-    DecisionDue,
-    EffectEnded,
-)
-from jobledger.core.jobs.outcomes import (
-    due_decision,
-    firing_of,
-    outcome_of,
-)
+from jobledger.core.jobs.observations import DecisionDue, EffectEnded
+from jobledger.core.jobs.outcomes import due_decision, firing_of, outcome_of
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.retries.job_deadline import passed_message
 from jobledger.core.values.instants import Instant

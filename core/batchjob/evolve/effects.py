@@ -10,10 +10,7 @@ from jobledger.core.batchjob.state import (
     without_job,
     without_late_job,
 )
-from jobledger.core.jobs.events import (
-    DecisionFired,
-    EffectSucceeded,
-)
+from jobledger.core.jobs.events import DecisionFired, EffectSucceeded
 from jobledger.core.jobs.evolve import shared_events
 from jobledger.core.jobs.evolve.open_work import without_effect
 from jobledger.core.jobs.gone import with_gone

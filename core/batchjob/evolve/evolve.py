@@ -6,10 +6,7 @@ from typing import TypeAlias, cast, get_args
 from msgspec.structs import replace
 
 from jobledger.core.batchjob import events
-from jobledger.core.batchjob.evolve.effects import (
-    decision_fired,
-    effect_succeeded,
-)
+from jobledger.core.batchjob.evolve.effects import decision_fired, effect_succeeded
 from jobledger.core.batchjob.evolve.lifecycle import evolve_fact, evolve_life
 from jobledger.core.batchjob.evolve.recorded import control_released, ledger_behind_found
 from jobledger.core.batchjob.state import BatchJobState, phase_of

@@ -22,10 +22,7 @@ from jobledger.core.rayjob.decide.on_children import (
 from jobledger.core.rayjob.decide.on_head import on_head_pod_gone, on_head_pod_seen
 from jobledger.core.rayjob.decide.on_lost_history import recovery
 from jobledger.core.rayjob.decide.on_manifest import on_manifest_gone, on_manifest_seen
-from jobledger.core.rayjob.decide.on_outcomes import (
-    on_decision_due,
-    on_effect_ended,
-)
+from jobledger.core.rayjob.decide.on_outcomes import on_decision_due, on_effect_ended
 from jobledger.core.rayjob.decide.on_pods import on_pods_seen
 from jobledger.core.rayjob.decide.on_ray_job import (
     on_poll_answered,

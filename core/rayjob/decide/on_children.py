@@ -31,12 +31,7 @@ from jobledger.core.rayjob.observations.observations import (
     SubmitterSeen,
 )
 from jobledger.core.rayjob.parts import needed_parts
-from jobledger.core.rayjob.state import (
-    KnownCluster,
-    RayJobState,
-    is_final,
-    selects_cluster,
-)
+from jobledger.core.rayjob.state import KnownCluster, RayJobState, is_final, selects_cluster
 
 
 def on_cluster_seen(state: RayJobState, seen: ClusterSeen) -> tuple[RayJobEvent, ...]:

@@ -13,13 +13,7 @@ from jobledger.core.rayjob.events.lifecycle import (
 )
 from jobledger.core.rayjob.observations.observations import HeadPodGone, HeadPodSeen
 from jobledger.core.rayjob.phases import Phase
-from jobledger.core.rayjob.state import (
-    KnownHead,
-    RayJobState,
-    is_sidecar,
-    keeps_cluster,
-    standing,
-)
+from jobledger.core.rayjob.state import KnownHead, RayJobState, is_sidecar, keeps_cluster, standing
 from jobledger.core.values.instants import Instant
 
 ATTENDED = frozenset({Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING})

@@ -29,12 +29,7 @@ from jobledger.core.rayjob.observations.observations import (
     SubmitterSeen,
 )
 from jobledger.core.rayjob.phases import FINAL, Phase
-from jobledger.core.rayjob.state import (
-    Attempt,
-    RayJobState,
-    is_final,
-    standing,
-)
+from jobledger.core.rayjob.state import Attempt, RayJobState, is_final, standing
 from jobledger.core.values.instants import Instant, rfc3339
 
 _PROGRESS = {

@@ -1,14 +1,8 @@
 """Events that follow from the controller's own effects, due decisions, status writes and gaps."""
 
 from jobledger.core.jobs.evolve.open_work import effect_of
-from jobledger.core.jobs.observations import (
-    DecisionDue,
-    EffectEnded,
-)
-from jobledger.core.jobs.outcomes import (
-    due_decision,
-    outcome_of,
-)
+from jobledger.core.jobs.observations import DecisionDue, EffectEnded
+from jobledger.core.jobs.outcomes import due_decision, outcome_of
 from jobledger.core.jobs.pending.decisions import LOOK_FIRST
 from jobledger.core.rayjob.decide.on_decisions_due import fire
 from jobledger.core.rayjob.deletion import furthest_due

@@ -13,9 +13,7 @@ from jobledger.core.jobs.evolve.shared_events import SharedEvolution
 from jobledger.core.rayjob.deletion import with_what_is_due
 from jobledger.core.rayjob.events import lifecycle as events
 from jobledger.core.rayjob.evolve.adoption import adopted
-from jobledger.core.rayjob.evolve.decisions import (
-    decision_fired,
-)
+from jobledger.core.rayjob.evolve.decisions import decision_fired
 from jobledger.core.rayjob.evolve.effects import (
     effect_failed,
     effect_faltered,
@@ -34,13 +32,7 @@ from jobledger.core.rayjob.evolve.recorded import (
 )
 from jobledger.core.rayjob.observations.ray_job import Entrypoint
 from jobledger.core.rayjob.phases import JobStatus, Phase
-from jobledger.core.rayjob.state import (
-    Attempt,
-    KnownCluster,
-    RayJobState,
-    known_manifest,
-    selected,
-)
+from jobledger.core.rayjob.state import Attempt, KnownCluster, RayJobState, known_manifest, selected
 from jobledger.core.values.instants import Instant
 
 

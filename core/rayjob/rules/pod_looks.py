@@ -7,10 +7,7 @@ wish that the next attempt waits until no Pod of the last is left.
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.rayjob.observations.pods import PodLook
 from jobledger.core.rayjob.phases import Phase
-from jobledger.core.rayjob.state import (
-    RayJobState,
-    selects_cluster,
-)
+from jobledger.core.rayjob.state import RayJobState, selects_cluster
 
 
 def desired_look(state: RayJobState) -> PodLook | None:

@@ -6,13 +6,7 @@ RayClusterHistoryServer, RayClusterNetworkPolicy and RayClusterMTLS are off.
 
 from collections.abc import Iterator
 
-from jobledger.core.rayjob.spec.go_values import (
-    env_value,
-    int32,
-    is_given,
-    is_never,
-    ray_container,
-)
+from jobledger.core.rayjob.spec.go_values import env_value, int32, is_given, is_never, ray_container
 from jobledger.core.rayjob.spec.ray_versions import generic_version, is_older
 from jobledger.core.values.documents import Json, Manifest, child, items, text
 

@@ -22,10 +22,7 @@ from jobledger.core.trainjob.decide.on_objects import (
     on_trainjob_gone,
     on_trainjob_seen,
 )
-from jobledger.core.trainjob.decide.on_outcomes import (
-    on_decision_due,
-    on_effect_ended,
-)
+from jobledger.core.trainjob.decide.on_outcomes import on_decision_due, on_effect_ended
 from jobledger.core.trainjob.decide.recorded import infer, recorded_facts
 from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.trainjob.evolve.evolve import evolve

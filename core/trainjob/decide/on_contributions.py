@@ -12,10 +12,7 @@ from jobledger.core.trainjob.contributions.taking import (
 )
 from jobledger.core.trainjob.events import PluginConditionsObserved, TrainJobEvent
 from jobledger.core.trainjob.observations import PluginConditionsSeen
-from jobledger.core.trainjob.state import (
-    TrainJobState,
-    is_final,
-)
+from jobledger.core.trainjob.state import TrainJobState, is_final
 from jobledger.core.values.instants import Instant
 
 News = tuple[TrainJobEvent, ...]

@@ -13,10 +13,7 @@ from jobledger.core.trainjob.conditions import Condition, found, is_true
 from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.trainjob.observations import TrainJobObservation, TrainJobSeen
 from jobledger.core.trainjob.phases import CREATED, OURS, SUSPENDED
-from jobledger.core.trainjob.state import (
-    TrainJobState,
-    is_final,
-)
+from jobledger.core.trainjob.state import TrainJobState, is_final
 from jobledger.core.values.instants import rfc3339
 
 

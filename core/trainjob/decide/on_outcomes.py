@@ -1,15 +1,8 @@
 """Events that follow from the controller's own effects, due decisions, status writes and gaps."""
 
 from jobledger.core.jobs.evolve.open_work import effect_of
-from jobledger.core.jobs.observations import (
-    DecisionDue,
-    EffectEnded,
-)
-from jobledger.core.jobs.outcomes import (
-    due_decision,
-    firing_of,
-    outcome_of,
-)
+from jobledger.core.jobs.observations import DecisionDue, EffectEnded
+from jobledger.core.jobs.outcomes import due_decision, firing_of, outcome_of
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect, Outcome
 from jobledger.core.jobs.retries.job_deadline import passed_message

@@ -2,10 +2,7 @@
 
 from msgspec.structs import replace
 
-from jobledger.core.jobs.events import (
-    EffectRequested,
-    EffectSucceeded,
-)
+from jobledger.core.jobs.events import EffectRequested, EffectSucceeded
 from jobledger.core.jobs.evolve import shared_events
 from jobledger.core.jobs.evolve.open_work import without_effect
 from jobledger.core.jobs.identity import is_another

@@ -8,10 +8,7 @@ from msgspec.structs import replace
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.evolve.shared_events import SharedEvolution
 from jobledger.core.trainjob import events
-from jobledger.core.trainjob.evolve.effects import (
-    effect_requested,
-    effect_succeeded,
-)
+from jobledger.core.trainjob.evolve.effects import effect_requested, effect_succeeded
 from jobledger.core.trainjob.evolve.facts import evolve_fact
 from jobledger.core.trainjob.evolve.lifecycle import evolve_life
 from jobledger.core.trainjob.evolve.recorded import (

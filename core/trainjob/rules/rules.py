@@ -27,12 +27,7 @@ from jobledger.core.trainjob.evolve.evolve import evolve
 from jobledger.core.trainjob.phases import RUNTIME_NOT_SUPPORTED, SUSPENDED, Phase
 from jobledger.core.trainjob.policy import ConditionStyle
 from jobledger.core.trainjob.rules.desired import desired_decisions, desired_effects
-from jobledger.core.trainjob.state import (
-    KnownJobSet,
-    TrainAttempt,
-    TrainJobState,
-    is_final,
-)
+from jobledger.core.trainjob.state import KnownJobSet, TrainAttempt, TrainJobState, is_final
 from jobledger.core.values.instants import Instant
 
 Rule: TypeAlias = Callable[[TrainJobState, Instant], tuple[TrainJobEvent, ...]]

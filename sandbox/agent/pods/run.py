@@ -29,11 +29,7 @@ from jobledger.sandbox.agent.pods.environment import (
 )
 from jobledger.sandbox.agent.pods.images import PULL_RETRY_SECONDS, pull_trouble
 from jobledger.sandbox.agent.pods.probes import Probe, probe_of
-from jobledger.sandbox.agent.pods.volumes import (
-    VolumeNotReady,
-    make_volumes,
-    remove_volumes,
-)
+from jobledger.sandbox.agent.pods.volumes import VolumeNotReady, make_volumes, remove_volumes
 from jobledger.sandbox.agent.processes import Command, Processes
 
 CONFIG_RETRY_SECONDS = 1.0

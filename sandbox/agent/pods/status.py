@@ -4,13 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from jobledger.core.values.documents import Json, Manifest, child, items, text
 from jobledger.core.values.instants import Instant, rfc3339
-from jobledger.sandbox.agent.pods.containers import (
-    ContainerRun,
-    Role,
-    Running,
-    Terminated,
-    Waiting,
-)
+from jobledger.sandbox.agent.pods.containers import ContainerRun, Role, Running, Terminated, Waiting
 from jobledger.sandbox.agent.pods.run import PodRun
 
 

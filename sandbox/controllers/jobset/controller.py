@@ -23,11 +23,7 @@ from jobledger.sandbox.controllers.jobset.children import (
     replicated_jobs_status,
 )
 from jobledger.sandbox.controllers.jobset.conditions import conditions_of, ended_at
-from jobledger.sandbox.controllers.jobset.jobs import (
-    child_job,
-    headless_service,
-    wanted_claims,
-)
+from jobledger.sandbox.controllers.jobset.jobs import child_job, headless_service, wanted_claims
 from jobledger.sandbox.controllers.jobset.names import (
     CLAIMS,
     CONTROLLER,
@@ -43,11 +39,7 @@ from jobledger.sandbox.controllers.jobset.order import (
     is_in_order,
     may_start,
 )
-from jobledger.sandbox.controllers.jobset.policies import (
-    Failed,
-    is_complete,
-    outcome_of_failure,
-)
+from jobledger.sandbox.controllers.jobset.policies import Failed, is_complete, outcome_of_failure
 from jobledger.sandbox.controllers.jobset.resume import resumption
 from jobledger.sandbox.controllers.jobset.status import StatusDraft
 from jobledger.sandbox.controllers.loop import ControllerLoop

@@ -5,10 +5,7 @@ Source: KubeRay, ray-operator/controllers/ray/common/service.go (names, ports, h
 
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
 from jobledger.sandbox.controllers.names import controlled_by
-from jobledger.sandbox.controllers.raycluster.groups import (
-    head_container,
-    head_service_name,
-)
+from jobledger.sandbox.controllers.raycluster.groups import head_container, head_service_name
 
 DEFAULT_PORTS = {"client": 10001, "gcs-server": 6379, "dashboard": 8265, "serve": 8000}
 METRICS_PORT = 8080

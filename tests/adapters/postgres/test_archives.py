@@ -12,13 +12,7 @@ from jobledger.adapters.postgres.verifying.verify import verify
 from jobledger.core.errors import BrokenChain, LedgerError, LedgerMisconfigured
 from jobledger.core.forensics.seals.archives import Archive
 from jobledger.core.forensics.seals.sealing import SealFault
-from tests.adapters.postgres.archive_site import (
-    LATER,
-    OLD_MONTH_DAYS,
-    Site,
-    filled_site,
-    gone,
-)
+from tests.adapters.postgres.archive_site import LATER, OLD_MONTH_DAYS, Site, filled_site, gone
 from tests.support import rayjob_stories as stories
 from tests.support.records import NOON
 

@@ -21,13 +21,7 @@ from jobledger.core.ports.cluster import (
 from jobledger.core.rayjob.manifests.gang_scheduling import pod_group_name
 from jobledger.core.values.documents import Manifest, text
 from tests.adapters.real_api.desk import Desk, desk_in
-from tests.adapters.real_api.strangers import (
-    SECRET,
-    StrangersWorld,
-    accepted,
-    path_of,
-    tenants_of,
-)
+from tests.adapters.real_api.strangers import SECRET, StrangersWorld, accepted, path_of, tenants_of
 from tests.adapters.real_api.whose import WHOSE, owners_of
 from tests.support.api import Api, eventually, own_namespace, rayjob
 from tests.support.apiserver import ApiServer

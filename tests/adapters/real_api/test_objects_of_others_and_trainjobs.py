@@ -17,12 +17,7 @@ from jobledger.core.ports.cluster import (
     Resource,
 )
 from jobledger.core.values.documents import Manifest, items, text
-from tests.adapters.real_api.strangers import (
-    SECRET,
-    StrangersWorld,
-    accepted,
-    path_of,
-)
+from tests.adapters.real_api.strangers import SECRET, StrangersWorld, accepted, path_of
 from tests.adapters.real_api.whose import WHOSE, owners_of
 from tests.support.api import eventually, own_namespace
 from tests.support.apiserver import ApiServer

@@ -2,13 +2,7 @@
 
 import pytest
 
-from jobledger.core.ports.cluster import (
-    BATCH_JOBS,
-    JOBSETS,
-    PODS,
-    RAYCLUSTERS,
-    Resource,
-)
+from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, RAYCLUSTERS, Resource
 from jobledger.core.values.documents import Manifest, text
 from jobledger.sandbox.controllers.batch_job.controller import BatchJobController
 from jobledger.sandbox.controllers.jobset.controller import JobSetController, JobSetStores

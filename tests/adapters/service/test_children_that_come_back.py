@@ -6,13 +6,7 @@ from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, RAYCLUSTERS
 from jobledger.core.values.documents import text
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP
-from tests.adapters.service.test_generations_that_go_back import (
-    how,
-    lose,
-    replayed,
-    settle,
-    told,
-)
+from tests.adapters.service.test_generations_that_go_back import how, lose, replayed, settle, told
 from tests.support.job_world import JobWorld, a_job
 from tests.support.service_world import ServiceWorld
 from tests.support.train_world import TrainWorld

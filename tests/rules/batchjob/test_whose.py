@@ -3,11 +3,7 @@
 import pytest
 
 from jobledger.core.batchjob.names import MANAGED_BY
-from jobledger.core.jobs.control.control_policy import (
-    Control,
-    ControlScope,
-    why_recorded,
-)
+from jobledger.core.jobs.control.control_policy import Control, ControlScope, why_recorded
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.kinds import KINDS
 from jobledger.core.values.documents import Manifest

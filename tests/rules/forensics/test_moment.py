@@ -8,14 +8,7 @@ from jobledger.core.jobs.rows import JobRow
 from jobledger.core.kinds import part_of
 from jobledger.core.rayjob.phases import Phase
 from tests.support import rayjob_stories as stories
-from tests.support.rayjob_builders import (
-    after,
-    cluster,
-    interrupted,
-    nothing_new,
-    poll,
-    submitter,
-)
+from tests.support.rayjob_builders import after, cluster, interrupted, nothing_new, poll, submitter
 from tests.support.recorded import recorded, stored
 
 LATE = 5.0

@@ -2,12 +2,7 @@
 
 import pytest
 
-from jobledger.core.jobs.evidence.pod_failures import (
-    LOOKS_MAX,
-    PodTrouble,
-    attempt_of,
-    trouble_of,
-)
+from jobledger.core.jobs.evidence.pod_failures import LOOKS_MAX, PodTrouble, attempt_of, trouble_of
 from jobledger.core.trainjob.rules.evidence_scene import TRAINJOB_EVIDENCE
 from jobledger.core.trainjob.state import TrainAttempt, TrainJobState
 from jobledger.core.values.documents import Json, Manifest

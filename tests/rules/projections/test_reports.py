@@ -16,10 +16,7 @@ from jobledger.core.kinds import KINDS
 from jobledger.core.log.chain import GENESIS
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
-from jobledger.core.projections.reporting.dimensions import (
-    dimension_id,
-    dimension_of,
-)
+from jobledger.core.projections.reporting.dimensions import dimension_id, dimension_of
 from jobledger.core.projections.reporting.facts import Dimension, PhaseFact
 from jobledger.core.projections.reporting.fold import Folded, Rows, Rules, fold, rows_of
 from jobledger.core.projections.reporting.phases import enter, leave, time_in

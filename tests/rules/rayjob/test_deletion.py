@@ -31,16 +31,7 @@ from tests.support.rayjob_stories import (
     suspended,
     working,
 )
-from tests.support.rows import (
-    THIS_EFFECT,
-    WHEN,
-    Outlook,
-    Row,
-    check,
-    check_outlook,
-    play,
-    table,
-)
+from tests.support.rows import THIS_EFFECT, WHEN, Outlook, Row, check, check_outlook, play, table
 
 STOP, LET_GO = EffectKind.STOP_ENTRYPOINT, EffectKind.REMOVE_FINALIZER
 LEAVING = manifest(60, generation=2, finalizer=True, deleting=True)

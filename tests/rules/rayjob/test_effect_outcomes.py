@@ -32,15 +32,7 @@ from tests.support.rayjob_builders import (
 )
 from tests.support.rayjob_events import asked, cancelled, fired, received, scheduled
 from tests.support.rayjob_stories import failing, initializing, running, seen, working
-from tests.support.rows import (
-    THIS_EFFECT,
-    WHEN,
-    Outlook,
-    Row,
-    check,
-    check_outlook,
-    table,
-)
+from tests.support.rows import THIS_EFFECT, WHEN, Outlook, Row, check, check_outlook, table
 
 CREATE = EffectKind.CREATE_CLUSTER
 RETRY = DecisionKind.EFFECT_RETRY

@@ -35,16 +35,7 @@ from tests.support.rayjob_events import (
     service_asked,
 )
 from tests.support.rayjob_stories import initializing, running, working
-from tests.support.rows import (
-    THIS_EFFECT,
-    WHEN,
-    Outlook,
-    Row,
-    check,
-    check_outlook,
-    play,
-    table,
-)
+from tests.support.rows import THIS_EFFECT, WHEN, Outlook, Row, check, check_outlook, play, table
 
 SUBMIT = EffectKind.SUBMIT_ENTRYPOINT
 READY = (*initializing(submission_mode=HTTP), cluster("ready"))

@@ -9,14 +9,7 @@ from jobledger.core.rayjob.events.lifecycle import (
 )
 from jobledger.core.rayjob.observations.observations import PollAnswered
 from jobledger.core.rayjob.phases import JobStatus
-from tests.support.rayjob_builders import (
-    ADDRESS,
-    INTERACTIVE,
-    cluster,
-    cluster_of,
-    manifest,
-    poll,
-)
+from tests.support.rayjob_builders import ADDRESS, INTERACTIVE, cluster, cluster_of, manifest, poll
 from tests.support.rayjob_events import (
     cluster_is,
     ray_says,

@@ -5,13 +5,7 @@ from jobledger.core.jobs.policy import Policy
 from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import StatusCheckFailed, StatusCheckRecovered
 from tests.support.rayjob_builders import due, not_found, poll, shown, silence, submission_of
-from tests.support.rayjob_events import (
-    cancelled,
-    failed_for_good,
-    fired,
-    ray_says,
-    scheduled,
-)
+from tests.support.rayjob_events import cancelled, failed_for_good, fired, ray_says, scheduled
 from tests.support.rayjob_stories import running, working
 from tests.support.rows import WHEN, Outlook, Row, check, check_outlook, table
 

@@ -8,22 +8,11 @@ import pytest
 
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.rayjob.decide.decide import RAYJOB
-from jobledger.core.rayjob.events.lifecycle import (
-    EntrypointMissed,
-    JobCompleted,
-    StatusCheckFailed,
-)
+from jobledger.core.rayjob.events.lifecycle import EntrypointMissed, JobCompleted, StatusCheckFailed
 from jobledger.core.rayjob.phases import JobStatus
 from jobledger.core.rayjob.spec.spec import read_spec
 from jobledger.core.rayjob.state import wants_poll
-from tests.support.rayjob_builders import (
-    due,
-    not_found,
-    poll,
-    silence,
-    submission_of,
-    submitter,
-)
+from tests.support.rayjob_builders import due, not_found, poll, silence, submission_of, submitter
 from tests.support.rayjob_events import (
     NOT_HANDED_IN,
     cancelled,

@@ -6,12 +6,7 @@ import pytest
 
 from jobledger.core.jobs.history.progress import Metric
 from jobledger.core.trainjob.events import TrainerProgressReported
-from jobledger.core.trainjob.progress import (
-    WRITTEN_DOWN_EVERY,
-    TrainerProgress,
-    in_words,
-    is_due,
-)
+from jobledger.core.trainjob.progress import WRITTEN_DOWN_EVERY, TrainerProgress, in_words, is_due
 from tests.rules.trainjob.rows import Row, check, table
 from tests.support.records import NOON
 from tests.support.rows import WHEN

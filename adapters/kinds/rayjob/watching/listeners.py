@@ -10,10 +10,7 @@ from typing import Literal
 
 from jobledger.adapters.kinds.rayjob.watching.observations import see_child
 from jobledger.adapters.service.objects.kept_children import CachedChild
-from jobledger.adapters.service.objects.object_cache import (
-    CachedJob,
-    version_is_older,
-)
+from jobledger.adapters.service.objects.object_cache import CachedJob, version_is_older
 from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import marked, tell_gap
@@ -26,11 +23,7 @@ from jobledger.core.rayjob.observations.children import (
     head_pod_summary,
     owner_uid,
 )
-from jobledger.core.rayjob.observations.observations import (
-    ClusterGone,
-    HeadPodGone,
-    SubmitterGone,
-)
+from jobledger.core.rayjob.observations.observations import ClusterGone, HeadPodGone, SubmitterGone
 from jobledger.core.rayjob.spec.installation import Installation
 from jobledger.core.values.documents import Manifest, child, number, text
 from jobledger.core.values.ids import StreamId, observation_id

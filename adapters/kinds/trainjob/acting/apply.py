@@ -11,10 +11,7 @@ import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from jobledger.adapters.kinds.trainjob.acting.keys.curve_keys import (
-    CERTIFICATE,
-    curve_certificate,
-)
+from jobledger.adapters.kinds.trainjob.acting.keys.curve_keys import CERTIFICATE, curve_certificate
 from jobledger.adapters.kinds.trainjob.acting.keys.ssh_keys import new_ssh_keys
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.service.effects.context import (

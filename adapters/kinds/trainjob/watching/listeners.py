@@ -17,10 +17,7 @@ from jobledger.adapters.kinds.trainjob.watching.observations import (
 from jobledger.adapters.kinds.trainjob.watching.progress import ProgressReports, read_progress
 from jobledger.adapters.kinds.trainjob.watching.snapshot_secrets import secrets_of_snapshot
 from jobledger.adapters.service.objects.kept_children import CachedChild, secrets_of_object
-from jobledger.adapters.service.objects.object_cache import (
-    CachedJob,
-    CachedRuntime,
-)
+from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime
 from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import marked, tell_gap

@@ -16,10 +16,7 @@ from msgspec.structs import replace
 
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.service.objects.object_cache import CachedJob, kept_as
-from jobledger.adapters.service.observing.mapper import (
-    MESSAGE_CHARACTERS_MAX,
-    ObservationMapper,
-)
+from jobledger.adapters.service.observing.mapper import MESSAGE_CHARACTERS_MAX, ObservationMapper
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.catalogue import JobEvent
@@ -27,10 +24,7 @@ from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.trainjob.building.framework import Plugin
 from jobledger.core.trainjob.building.runtimes import trainjob_owner
 from jobledger.core.trainjob.contributions.answers import asked, unanswered
-from jobledger.core.trainjob.contributions.contribution import (
-    Contribution,
-    OwnedObject,
-)
+from jobledger.core.trainjob.contributions.contribution import Contribution, OwnedObject
 from jobledger.core.trainjob.events import PluginConditionsObserved
 from jobledger.core.trainjob.observations import PluginConditionsSeen
 from jobledger.core.values.documents import Json, Manifest, child, number, text

@@ -17,11 +17,7 @@ from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.lock_holders import told_holder
 from jobledger.adapters.postgres.connection.pooler import owns_session
 from jobledger.adapters.postgres.reports.projecting.checkpoint import read_checkpoint, report_lag
-from jobledger.adapters.postgres.reports.projecting.rows import (
-    events_upto,
-    put_holdable,
-    put_rows,
-)
+from jobledger.adapters.postgres.reports.projecting.rows import events_upto, put_holdable, put_rows
 from jobledger.adapters.postgres.schema.stored_events import EVENTS, stored_events
 from jobledger.adapters.postgres.schema.tables import event
 from jobledger.adapters.telemetry.logging import get_logger

@@ -6,12 +6,7 @@ from dataclasses import replace
 import pytest
 
 from jobledger.core.ports.cluster import CONFIGMAPS
-from jobledger.core.trainjob.building.framework import (
-    BuildFailed,
-    BuiltObject,
-    Info,
-    Plugin,
-)
+from jobledger.core.trainjob.building.framework import BuildFailed, BuiltObject, Info, Plugin
 from jobledger.core.trainjob.plugins import all_plugins
 from jobledger.core.values.documents import Manifest
 from tests.rules.trainjob.plugins.runtimes import jobset, objects, runtime, trainjob
