@@ -72,8 +72,10 @@ class LogReaders(Generic[State, Event, OwnEvent]):
     cluster_verdict: Callable[[State, Event], ClusterVerdict | None] = lambda _state, _event: None
     """What an event that follows on a state says of whether the cluster of an attempt that failed
     could have stayed for the next, whatever the job asks for."""
-    attempt_row: Callable[[AttemptRow | None, State, Event, StreamId], AttemptRow | None]
-    """The row of the current attempt after an event; None before the first."""
+    begun: Callable[[StreamId, State], AttemptRow]
+    """The row of the current attempt, which has just begun, or was found."""
+    project_attempt: Callable[[AttemptRow, Event], AttemptRow]
+    """That row after an event; the same row if the event does not concern it."""
     columns: Callable[[State], PlatformColumns] = lambda _: PlatformColumns()
     """What only the platform beneath has, for the row of the job."""
     failure_news: Callable[[Event], FailureNews | None]

@@ -12,8 +12,12 @@ def attempt_row(
     row: AttemptRow | None, state: JobState, event: JobEvent, stream: StreamId
 ) -> AttemptRow | None:
     """Return the row of the current or last attempt after an event; None before the first."""
-    after = kind_of(state).log.attempt_row(row, state, event, stream)
+    if state.attempt is None:
+        return None
+    log, number = kind_of(state).log, state.attempt.number
+    before = log.begun(stream, state) if row is None or row.number != number else row
+    after = log.project_attempt(before, event)
     # That of some events it is a text (why something went) says nothing of an attempt.
-    if after is None or after is row or getattr(event, "inferred", False) is not True:
+    if after is row or getattr(event, "inferred", False) is not True:
         return after
     return replace(after, inferred=True)

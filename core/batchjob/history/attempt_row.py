@@ -3,24 +3,15 @@
 from msgspec.structs import replace
 
 from jobledger.core.batchjob import events
-from jobledger.core.batchjob.state import BatchAttempt, BatchJobState
+from jobledger.core.batchjob.state import BatchJobState
 from jobledger.core.jobs.rows import AttemptRow, begun_row
 from jobledger.core.values.ids import StreamId
 
 
-def attempt_row(
-    row: AttemptRow | None, state: BatchJobState, event: events.BatchJobEvent, stream: StreamId
-) -> AttemptRow | None:
-    """Return the row of the current or last attempt after an event; None before the first."""
-    if state.attempt is None:
-        return None
-    if row is None or row.number != state.attempt.number:
-        row = begun(stream, state.attempt)
-    return project_attempt(row, event)
-
-
-def begun(stream: StreamId, attempt: BatchAttempt) -> AttemptRow:
+def begun(stream: StreamId, state: BatchJobState) -> AttemptRow:
     """Return the row of an attempt that has just begun; one that was found may run already."""
+    attempt = state.attempt
+    assert attempt is not None, "it has begun"
     at_work = attempt.job is not None and attempt.job.pods.active > 0
     return begun_row(stream, attempt, running=at_work)
 

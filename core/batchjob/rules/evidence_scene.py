@@ -7,7 +7,6 @@ from jobledger.core.jobs.evidence.scene import (
     EvidenceRules,
     SceneObject,
     job_is_short,
-    nothing_beside,
 )
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import EffectKind
@@ -38,7 +37,6 @@ def _waits_now(identity: JobIdentity, state: BatchJobState) -> SceneObject | Non
 BATCHJOB_EVIDENCE = EvidenceRules(
     before={EffectKind.DELETE_ATTEMPT_JOB: "Job"},
     whole=_whole,
-    beside=nothing_beside,
     scene=_scene,
     waits_now=_waits_now,
     is_short=job_is_short,

@@ -70,7 +70,7 @@ class EvidenceRules(Generic[State]):
     """Deletions before which it is captured -> the kind of object that goes."""
     whole: Callable[[JobIdentity, State], SceneObject]
     """The object that an attempt runs as; its name is empty if there is none."""
-    beside: Callable[[State], Sequence[SceneObject]]
+    beside: Callable[[State], Sequence[SceneObject]] = lambda _: ()
     """Other objects of an attempt whose Pods may say why it failed."""
     scene: Callable[[State, str], AttemptScene | None]
     """What is known of the attempt, if an object of that kind is looked at; None: nothing is."""
@@ -139,9 +139,3 @@ def waiting_beside(occasion: str, attempt: int) -> str | None:
     what, _, rest = occasion.partition("/")
     number, _, rest = rest.partition("/")
     return rest.partition("/")[0] if (what, number) == (WAITING, str(attempt)) else None
-
-
-def nothing_beside(state: object) -> Sequence[SceneObject]:
-    """Return no object: an attempt of this kind of job is one object with all that it owns."""
-    del state
-    return ()

@@ -8,22 +8,11 @@ from jobledger.core.rayjob.events import lifecycle as events
 from jobledger.core.rayjob.evolve.adoption import end_beneath
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.rayjob.phases import FINAL, Phase
-from jobledger.core.rayjob.state import Attempt, RayJobState
+from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
 
 OUTCOME_BY_JOB_STATUS = {"SUCCEEDED": "succeeded", "STOPPED": "stopped"}
-
-
-def attempt_row(
-    row: AttemptRow | None, state: RayJobState, event: events.RayJobEvent, stream: StreamId
-) -> AttemptRow | None:
-    """Return the row of the current or last attempt after an event; None before the first."""
-    if state.attempt is None:
-        return None
-    if row is None or row.number != state.attempt.number:
-        row = begun(stream, state.attempt)
-    return project_attempt(row, event)
 
 
 def columns(state: RayJobState) -> PlatformColumns:
@@ -34,8 +23,10 @@ def columns(state: RayJobState) -> PlatformColumns:
     return PlatformColumns(state.entrypoint.status.value, attempt.cluster_name, attempt.job_id)
 
 
-def begun(stream: StreamId, attempt: Attempt) -> AttemptRow:
+def begun(stream: StreamId, state: RayJobState) -> AttemptRow:
     """Return the row of an attempt that has just begun, or was just taken over."""
+    attempt = state.attempt
+    assert attempt is not None, "it has begun"
     return begun_row(stream, attempt, cluster_name=attempt.cluster_name, job_id=attempt.job_id)
 
 

@@ -4,26 +4,17 @@ from msgspec.structs import replace
 
 from jobledger.core.jobs.rows import AttemptRow, begun_row
 from jobledger.core.trainjob import events
-from jobledger.core.trainjob.state import TrainAttempt, TrainJobState, is_active
+from jobledger.core.trainjob.state import TrainJobState, is_active
 from jobledger.core.values.ids import StreamId
 
 
-def attempt_row(
-    row: AttemptRow | None, state: TrainJobState, event: events.TrainJobEvent, stream: StreamId
-) -> AttemptRow | None:
-    """Return the row of the current or last attempt after an event; None before the first."""
-    if state.attempt is None:
-        return None
-    if row is None or row.number != state.attempt.number:
-        row = begun(stream, state.attempt, state)
-    return project_attempt(row, event)
-
-
-def begun(stream: StreamId, attempt: TrainAttempt, state: TrainJobState) -> AttemptRow:
+def begun(stream: StreamId, state: TrainJobState) -> AttemptRow:
     """Return the row of an execution that has just begun.
 
     It runs at once if the look that told of it has shown its Jobs at work.
     """
+    attempt = state.attempt
+    assert attempt is not None, "it has begun"
     at_work = state.jobset is not None and state.jobset.observed and is_active(state)
     return begun_row(stream, attempt, running=at_work)
 

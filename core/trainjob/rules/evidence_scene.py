@@ -1,11 +1,6 @@
 """Where the evidence of a TrainJob's attempts is found."""
 
-from jobledger.core.jobs.evidence.scene import (
-    AttemptScene,
-    EvidenceRules,
-    SceneObject,
-    nothing_beside,
-)
+from jobledger.core.jobs.evidence.scene import AttemptScene, EvidenceRules, SceneObject
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob.phases import Phase
@@ -64,7 +59,6 @@ def _is_short(jobset: Manifest, jobs: int) -> bool:
 TRAINJOB_EVIDENCE = EvidenceRules(
     before={EffectKind.DELETE_JOBSET: "JobSet"},
     whole=_whole,
-    beside=nothing_beside,
     scene=_scene,
     waits_now=_waits_now,
     is_short=_is_short,

@@ -11,7 +11,7 @@ from jobledger.core.projections.reporting.fold import Rules
 from jobledger.core.rayjob.events.lifecycle import TransitionsMissed
 from jobledger.core.rayjob.history.attempt_row import begun, project_attempt
 from jobledger.core.rayjob.observations.observations import SeenStatus
-from jobledger.core.rayjob.state import Attempt
+from jobledger.core.rayjob.state import Attempt, RayJobState
 from jobledger.core.trainjob.conditions import Condition
 from jobledger.core.trainjob.observations import SeenTrainStatus
 from tests.rules.projections.test_reports import facts, rows, train_records
@@ -160,7 +160,9 @@ def test_attempts_whose_end_was_missed_are_not_wasted() -> None:
 
 
 def test_an_end_that_was_seen_is_not_missed() -> None:
-    row = begun(IDENTITY.stream_id, Attempt(number=1, started_at=after(1), **NAMES))
+    row = begun(
+        IDENTITY.stream_id, RayJobState(attempt=Attempt(number=1, started_at=after(1), **NAMES))
+    )
     ended = replace(row, ended_at=after(20), outcome="suspended")
     missed = TransitionsMissed(
         at=after(90), attempt=1, before="Suspended", after="Running", failed_before=0, failed=1
