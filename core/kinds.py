@@ -16,7 +16,6 @@ from jobledger.core.batchjob.observations import BatchJobObservation
 from jobledger.core.batchjob.state import BatchJobState
 from jobledger.core.decider import Decided
 from jobledger.core.job_kind import JobKind
-from jobledger.core.jobs.control.observation_rules import JobSeen
 from jobledger.core.jobs.events import SharedEvent
 from jobledger.core.jobs.history.attempt_facts import ClusterVerdict, FactsSoFar
 from jobledger.core.jobs.history.event_roles import merged
@@ -24,6 +23,7 @@ from jobledger.core.jobs.history.holdings import SeenHolding
 from jobledger.core.jobs.history.report_news import ClusterNews, FailureNews
 from jobledger.core.jobs.history.shared_words import shared_words
 from jobledger.core.jobs.history.signs import Clue, shared_clues
+from jobledger.core.jobs.manifest.shared_manifest import SharedManifestSeen
 from jobledger.core.jobs.observations import (
     AboutStatus,
     DecisionDue,
@@ -34,7 +34,7 @@ from jobledger.core.jobs.observations import (
 )
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.rayjob.kind import RAYJOB_KIND
-from jobledger.core.rayjob.observations.observations import ManifestSeen, RayJobObservation
+from jobledger.core.rayjob.observations.observations import RayJobObservation
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.trainjob.kind import TRAINJOB_KIND
@@ -68,7 +68,6 @@ NOTHING: JobState = RAYJOB_KIND.initial
 _OF_STATE = {type(kind.initial): kind for kind in KINDS.values()}
 _OF_EVENT = {cls: kind for kind in KINDS.values() for cls in kind.event_types.values()}
 _OF_OBSERVATION = {cls: kind for kind in KINDS.values() for cls in kind.observations.values()}
-_OF_JOB_SEEN = {next(iter(kind.observations.values())): kind for kind in KINDS.values()}
 _DISCOVERED = {kind.discovered: kind for kind in KINDS.values()}
 _PARTS = {cls: part for kind in KINDS.values() for cls, part in kind.log.parts.items()}
 
@@ -80,20 +79,18 @@ def kind_of(state: JobState) -> AnyKind:
 
 def is_job_seen(cls: type[JobObservation]) -> bool:
     """Return whether observations of a class are of a job's own object."""
-    return cls in _OF_JOB_SEEN
+    return issubclass(cls, SharedManifestSeen)
 
 
-def job_seen(seen: JobObservation) -> tuple[AnyKind, JobSeen] | None:
+def job_seen(seen: JobObservation) -> tuple[AnyKind, SharedManifestSeen] | None:
     """Return an observation of a job's own object, with the kind of job; None of any other."""
-    kind = _OF_JOB_SEEN.get(type(seen))
-    return None if kind is None else (kind, cast("JobSeen", seen))
+    return (_OF_OBSERVATION[type(seen)], seen) if isinstance(seen, SharedManifestSeen) else None
 
 
 def altered(seen: JobObservation, **changes: object) -> JobObservation:
     """Return the look at a job with some of its fields changed."""
-    assert type(seen) in _OF_JOB_SEEN, "it is the look at a job"
-    as_if = cast("ManifestSeen", seen)  # every look at a job has the fields of `JobSeen`
-    return cast("JobObservation", replace(as_if, **changes))
+    assert isinstance(seen, SharedManifestSeen), "it is the look at a job"
+    return replace(seen, **changes)
 
 
 def subject(seen: JobObservation) -> tuple[object, ...] | None:

@@ -15,8 +15,8 @@ from jobledger.core.batchjob.observations import (
 from jobledger.core.batchjob.phases import FINAL, Phase
 from jobledger.core.batchjob.spec import BatchJobSpec
 from jobledger.core.jobs.control.dormancy import is_leaving
-from jobledger.core.jobs.evolve.shared_state import SharedRecorded, SharedState
-from jobledger.core.jobs.gone import with_gone
+from jobledger.core.jobs.evolve.shared_state import SharedAttempt, SharedRecorded, SharedState
+from jobledger.core.jobs.gone import remember_gone
 from jobledger.core.jobs.manifest.shared_manifest import SharedManifest
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.policy import Policy
@@ -72,12 +72,9 @@ class LateJob(Struct, frozen=True):
     delete_asked: bool = False
 
 
-class BatchAttempt(Struct, frozen=True, kw_only=True):
+class BatchAttempt(SharedAttempt, frozen=True, kw_only=True):
     """The current or last attempt."""
 
-    number: int
-    generation: int
-    started_at: Instant
     job_name: str
     job: AttemptJob | None = None
     """None: it is not known to be there."""
@@ -115,16 +112,12 @@ class BatchJobState(SharedState, frozen=True, gc=False):
     """The Job of an attempt that the log knows nothing of."""
     late_jobs: tuple[LateJob, ...] = ()
     """Jobs of earlier attempts that are to go."""
-    gone: tuple[str, ...] = ()
-    """UIDs of attempts' Jobs that are known to be gone: late news of them is no news."""
     suspended: bool | None = None
     """Whether the job says that it is suspended; None: it has said nothing yet."""
     suspension_changed_at: Instant | None = None
     failing: JobEnd | None = None
     """Why it is to fail; None: it is not."""
     end: JobEnd | None = None
-    reason: str = ""
-    message: str = ""
     pods_failed: int = 0
     """Failed Pods of Jobs that are gone."""
     pods_failed_min: int = 0
@@ -133,12 +126,6 @@ class BatchJobState(SharedState, frozen=True, gc=False):
     """Most succeeded Pods of any attempt; this counter must not fall either."""
     deadline_from: Instant | None = None
     """Since when the deadline over all attempts counts; None: it does not."""
-    succeeded: int = 0
-    failed: int = 0
-    retries: int = 0
-    started_at: Instant | None = None
-    """When the first attempt began."""
-    ended_at: Instant | None = None
     recorded: BatchRecorded | None = None
     """The job is only recorded; None: it is controlled here."""
 
@@ -151,7 +138,7 @@ def late_job_of(state: BatchJobState, uid: str) -> LateJob | None:
 def without_late_job(state: BatchJobState, uid: str) -> BatchJobState:
     """Return the state after the Job of an earlier attempt went."""
     left = tuple(late for late in state.late_jobs if late.uid != uid)
-    return replace(state, late_jobs=left, gone=with_gone(state.gone, uid))
+    return remember_gone(replace(state, late_jobs=left), uid)
 
 
 def without_job(state: BatchJobState) -> BatchJobState:

@@ -6,7 +6,7 @@ start or to cancel them. The same for every kind of job; what differs is told by
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 from msgspec import Struct
 
@@ -17,6 +17,7 @@ from jobledger.core.jobs.events import (
     EffectRequested,
     EffectSuperseded,
 )
+from jobledger.core.jobs.evolve.shared_state import SharedState
 from jobledger.core.jobs.pending.decisions import DesiredDecision, PendingDecision
 from jobledger.core.jobs.pending.effects import DesiredEffect, OpenEffect
 from jobledger.core.values.ids import ObservationId, decision_id_of, effect_id_of
@@ -29,31 +30,8 @@ Reaching it is a bug in the rules, found by the properties.
 """
 
 
-class _Numbered(Protocol):
-    @property
-    def number(self) -> int: ...
-
-
-class _Versioned(Protocol):
-    @property
-    def generation(self) -> int: ...
-    @property
-    def digest(self) -> str: ...
-
-
-class _Job(Protocol):
-    @property
-    def manifest(self) -> _Versioned | None: ...
-    @property
-    def attempt(self) -> _Numbered | None: ...
-    @property
-    def effects(self) -> Sequence[OpenEffect]: ...
-    @property
-    def decisions(self) -> Sequence[PendingDecision]: ...
-
-
 State = TypeVar("State")
-Job = TypeVar("Job", bound=_Job)
+Job = TypeVar("Job", bound=SharedState)
 Event = TypeVar("Event")
 
 
@@ -172,7 +150,7 @@ class Standpoint(Struct, frozen=True, kw_only=True):
     digest: str
 
 
-def standpoint(state: _Job, cause: ObservationId, at: Instant) -> Standpoint:
+def standpoint(state: SharedState, cause: ObservationId, at: Instant) -> Standpoint:
     """Return from where a job asks for effects and decisions."""
     manifest, attempt = state.manifest, state.attempt
     return Standpoint(

@@ -4,10 +4,9 @@ Every column follows from events. `core.projections` computes them, the append c
 the same transaction as the events.
 """
 
-from typing import Protocol
-
 from msgspec import Struct
 
+from jobledger.core.jobs.evolve.shared_state import SharedAttempt
 from jobledger.core.values.ids import DecisionId, EffectId, StreamId
 from jobledger.core.values.instants import Instant
 
@@ -97,18 +96,9 @@ class AttemptRow(Struct, frozen=True, kw_only=True, gc=False):
     """Whether its life is inferred from what another controller did."""
 
 
-class _Attempt(Protocol):
-    @property
-    def number(self) -> int: ...
-    @property
-    def generation(self) -> int: ...
-    @property
-    def started_at(self) -> Instant: ...
-
-
 def begun_row(
     stream: StreamId,
-    attempt: _Attempt,
+    attempt: SharedAttempt,
     *,
     running: bool = False,
     cluster_name: str = "",

@@ -4,8 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
-from jobledger.core.jobs.evolve.shared_state import SharedRecorded, SharedState
-from jobledger.core.jobs.gone import with_gone
+from jobledger.core.jobs.evolve.shared_state import SharedAttempt, SharedRecorded, SharedState
 from jobledger.core.jobs.manifest.shared_manifest import SharedManifest
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.failures import FailureClass
@@ -107,14 +106,11 @@ class Failing(Struct, frozen=True, kw_only=True):
     """Why they could not be looked at."""
 
 
-class Attempt(Struct, frozen=True, kw_only=True):
+class Attempt(SharedAttempt, frozen=True, kw_only=True):
     """The current or last execution."""
 
-    number: int
     cluster_name: str
     job_id: str
-    generation: int
-    started_at: Instant
     same_cluster: bool = False
     """It runs on the RayCluster of the attempt before, which stayed for it."""
     selected: bool = False
@@ -207,19 +203,10 @@ class RayJobState(SharedState, frozen=True, gc=False):
     orphans: tuple[KnownCluster, ...] = ()
     orphan_submitter: KnownSubmitter | None = None
     """One that was made for an attempt that is over; it has the name that all submitters have."""
-    gone: tuple[str, ...] = ()
-    """UIDs of children that are known to be gone: late news of them is no news."""
     lost_children: bool = False
     """A RayCluster or submitter went, or was going, that was not asked to go here."""
-    reason: str = ""
-    message: str = ""
-    started_at: Instant | None = None
     deadline_from: Instant | None = None
     """Start of the first attempt since the job was created or resumed; None: before it."""
-    ended_at: Instant | None = None
-    succeeded: int = 0
-    failed: int = 0
-    retries: int = 0
     uncounted: int = 0
     """Retries that a policy granted without counting the failure."""
     shutdown_due: bool = False
@@ -253,11 +240,6 @@ def own_children(state: RayJobState) -> frozenset[str]:
         *state.orphans,
     )
     return frozenset(item.uid for item in known if item is not None and item.uid) | {*state.gone}
-
-
-def remember_gone(state: RayJobState, uid: str) -> RayJobState:
-    """Return the state with one more UID that is known to be gone."""
-    return replace(state, gone=with_gone(state.gone, uid))
 
 
 def standing(state: RayJobState) -> Phase:

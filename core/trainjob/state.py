@@ -1,11 +1,9 @@
 """The state of one TrainJob: the fold of its stream, and the questions that rules ask of it."""
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
-from jobledger.core.jobs.evolve.shared_state import SharedRecorded, SharedState
-from jobledger.core.jobs.gone import with_gone
+from jobledger.core.jobs.evolve.shared_state import SharedAttempt, SharedRecorded, SharedState
 from jobledger.core.jobs.manifest.shared_manifest import SharedManifest
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob.conditions import Conditions, found, is_true
@@ -72,12 +70,9 @@ class Built(Struct, frozen=True, kw_only=True):
     """Versions of what could not build it."""
 
 
-class TrainAttempt(Struct, frozen=True, kw_only=True):
+class TrainAttempt(SharedAttempt, frozen=True, kw_only=True):
     """The current or last execution."""
 
-    number: int
-    generation: int
-    started_at: Instant
     jobset_uid: str
     restarts: int
     is_over: bool = False
@@ -118,32 +113,17 @@ class TrainJobState(SharedState, frozen=True, gc=False):
     withheld: str = ""
     """Digest of the specification whose runtimePatches are not in force while the job runs."""
     jobset: KnownJobSet | None = None
-    gone: tuple[str, ...] = ()
-    """UIDs of what belonged to the job and is known to be gone: late news of it is no news."""
     attempt: TrainAttempt | None = None
-    reason: str = ""
-    message: str = ""
     deadline_from: Instant | None = None
     """Start of the first attempt since the job was created or resumed; None: before it."""
     doomed: bool = False
     """Whether the JobSet is to be deleted, because the deadline passed."""
-    succeeded: int = 0
-    failed: int = 0
-    retries: int = 0
-    """How often the JobSet was restarted or made again."""
-    started_at: Instant | None = None
-    ended_at: Instant | None = None
     recorded: TrainRecorded | None = None
     """The job is only recorded; None: it is controlled here."""
     progress: TrainerProgress | None = None
     """What its Pods have reported last, as far as it was written down."""
     contributions: Contributions = ()
     """What plugins make of its objects."""
-
-
-def remember_gone(state: TrainJobState, uid: str) -> TrainJobState:
-    """Return the state with one more UID that is known to be gone."""
-    return replace(state, gone=with_gone(state.gone, uid))
 
 
 def is_final(state: TrainJobState) -> bool:

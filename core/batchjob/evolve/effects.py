@@ -13,7 +13,7 @@ from jobledger.core.batchjob.state import (
 from jobledger.core.jobs.events import DecisionFired, EffectSucceeded
 from jobledger.core.jobs.evolve import shared_events
 from jobledger.core.jobs.evolve.open_work import without_effect
-from jobledger.core.jobs.gone import with_gone
+from jobledger.core.jobs.gone import remember_gone
 from jobledger.core.jobs.identity import is_another
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
@@ -63,7 +63,7 @@ def _acted_on(state: BatchJobState, attempt: BatchAttempt, event: EffectSucceede
         return state
     if event.kind is EffectKind.DELETE_ATTEMPT_JOB:
         if event.gone:
-            return replace(without_job(state), gone=with_gone(state.gone, job.uid))
+            return remember_gone(without_job(state), job.uid)
         return replace(state, attempt=replace(attempt, job=replace(job, delete_asked=True)))
     suspend = _SUSPEND.get(event.kind, job.suspend)
     return replace(state, attempt=replace(attempt, job=replace(job, suspend=suspend)))

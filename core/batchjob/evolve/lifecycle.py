@@ -18,7 +18,7 @@ from jobledger.core.batchjob.state import (
     without_late_job,
 )
 from jobledger.core.jobs.evolve.shared_events import with_manifest
-from jobledger.core.jobs.gone import with_gone, without_gone
+from jobledger.core.jobs.gone import is_there_again, remember_gone
 from jobledger.core.jobs.identity import is_another
 
 
@@ -40,7 +40,7 @@ def evolve_fact(state: BatchJobState, event: events.BatchFactEvent) -> BatchJobS
 
 
 def _observed(state: BatchJobState, event: events.AttemptJobObserved) -> BatchJobState:
-    attempt, state = state.attempt, replace(state, gone=without_gone(state.gone, event.uid))
+    attempt, state = state.attempt, is_there_again(state, event.uid)
     if attempt is not None and event.attempt < attempt.number:
         late = LateJob(event.name, event.uid)
         return replace(state, late_jobs=(*state.late_jobs, late))
@@ -58,7 +58,7 @@ def _observed(state: BatchJobState, event: events.AttemptJobObserved) -> BatchJo
         return replace(state, unknown_job=UnknownJob(event.attempt, job))
     before = attempt.job
     if before is not None and is_another(before.uid, event.uid):
-        state = replace(without_job(state), gone=with_gone(state.gone, before.uid))
+        state = remember_gone(without_job(state), before.uid)
     elif before is not None:
         job = replace(job, delete_asked=before.delete_asked)
     failed = max(state.pods_failed_min, state.pods_failed + job.pods.failed)

@@ -11,13 +11,9 @@ from typing import Generic, Protocol, TypeVar
 
 from jobledger.core.decider import Decided, Decider, folded
 from jobledger.core.jobs.events import ControlTaken
+from jobledger.core.jobs.evolve.shared_state import SharedState
 from jobledger.core.values.ids import ObservationId
 from jobledger.core.values.instants import Instant
-
-
-class _Recordable(Protocol):
-    @property
-    def recorded(self) -> object | None: ...
 
 
 class _Seen(Protocol):
@@ -27,7 +23,7 @@ class _Seen(Protocol):
     def at(self) -> Instant: ...
 
 
-State = TypeVar("State", bound=_Recordable)
+State = TypeVar("State", bound=SharedState)
 Seen = TypeVar("Seen", bound=_Seen)
 Event = TypeVar("Event")
 

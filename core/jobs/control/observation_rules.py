@@ -2,58 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
-
-from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.values.ids import ObservationId
-from jobledger.core.values.instants import Instant
+from typing import Generic, TypeVar
 
 State = TypeVar("State")
 Observation = TypeVar("Observation")
-
-
-class JobSeen(Protocol):
-    """The first observation of a kind: the job's own object as it is."""
-
-    @property
-    def id(self) -> ObservationId:
-        """Return its id."""
-        ...
-
-    @property
-    def at(self) -> Instant:
-        """Return when it was seen."""
-        ...
-
-    @property
-    def identity(self) -> JobIdentity:
-        """Return which job it is."""
-        ...
-
-    @property
-    def generation(self) -> int:
-        """Return metadata.generation."""
-        ...
-
-    @property
-    def deleting_at(self) -> Instant | None:
-        """Return since when it is being deleted."""
-        ...
-
-    @property
-    def recorded(self) -> str:
-        """Return why the job is only recorded; empty: it is controlled."""
-        ...
-
-    @property
-    def in_between(self) -> bool:
-        """Return whether it tells of what others did while nobody was here."""
-        ...
-
-    @property
-    def written_here(self) -> bool:
-        """Return whether this controller wrote its status last."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

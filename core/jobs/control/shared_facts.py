@@ -1,6 +1,6 @@
 """Facts of observations that are judged alike for every kind of job, whoever controls the job."""
 
-from typing import Protocol, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 from jobledger.core.jobs.control.lost_history import set_back
 from jobledger.core.jobs.events import (
@@ -11,6 +11,7 @@ from jobledger.core.jobs.events import (
     StatusPublished,
     StatusWriteFailed,
 )
+from jobledger.core.jobs.evolve.shared_state import SharedState
 from jobledger.core.jobs.observations import (
     EvidenceSeen,
     LedgerSetBack,
@@ -22,7 +23,6 @@ from jobledger.core.jobs.observations import (
     evidence_of,
 )
 from jobledger.core.jobs.outcomes import confirmation_of, gap_of, publication_of
-from jobledger.core.values.instants import Instant
 
 SharedNews: TypeAlias = tuple[
     EvidenceCaptured
@@ -35,35 +35,7 @@ SharedNews: TypeAlias = tuple[
 ]
 
 
-class _Numbered(Protocol):
-    @property
-    def number(self) -> int: ...
-
-
-class _Job(Protocol):
-    @property
-    def identity(self) -> object | None: ...
-    @property
-    def manifest(self) -> object | None: ...
-    @property
-    def attempt(self) -> _Numbered | None: ...
-    @property
-    def recorded(self) -> object | None: ...
-    @property
-    def deleted_at(self) -> Instant | None: ...
-    @property
-    def gap_until(self) -> Instant | None: ...
-    @property
-    def confirmed_at(self) -> Instant | None: ...
-    @property
-    def published(self) -> str: ...
-    @property
-    def unwritten_since(self) -> Instant | None: ...
-    @property
-    def captured(self) -> tuple[str, ...]: ...
-
-
-def shared_facts(state: _Job, seen: SharedFact, *, is_final: bool) -> SharedNews:
+def shared_facts(state: SharedState, seen: SharedFact, *, is_final: bool) -> SharedNews:
     """Return what an observation tells that was not known of a job; `is_final`: it has ended.
 
     A gap counts for a job to which something could have happened in it. That the ledger was set

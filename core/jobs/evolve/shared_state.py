@@ -20,13 +20,35 @@ class SharedRecorded(Struct, frozen=True, kw_only=True):
     """It is held: the log was found to know less than the cluster, and nobody else drives it."""
 
 
+class SharedAttempt(Struct, frozen=True, kw_only=True):
+    """The current or last execution of a job."""
+
+    number: int
+    """From 1."""
+    generation: int
+    """Generation of the specification it was started on."""
+    started_at: Instant
+
+
 class SharedState(Struct, frozen=True, gc=False):
     """The state of a job, as far as it is the same for every kind."""
 
     identity: JobIdentity | None = None
     manifest: SharedManifest | None = None
     recorded: SharedRecorded | None = None
+    attempt: SharedAttempt | None = None
+    reason: str = ""
+    message: str = ""
+    succeeded: int = 0
+    failed: int = 0
+    retries: int = 0
+    """How often an attempt was followed by another one."""
+    started_at: Instant | None = None
+    """When the attempt of a RayJob began; of the other kinds the first one."""
+    ended_at: Instant | None = None
     deleted_at: Instant | None = None
+    gone: tuple[str, ...] = ()
+    """UIDs of what belonged to the job and is known to be gone: late news of it is no news."""
     effects: tuple[OpenEffect, ...] = ()
     refused: tuple[RefusedEffect, ...] = ()
     repeated: tuple[RepeatedEffect, ...] = ()

@@ -18,13 +18,14 @@ from jobledger.core.jobs.evolve.open_work import (
     with_trouble,
     without_effect,
 )
+from jobledger.core.jobs.gone import remember_gone
 from jobledger.core.jobs.identity import is_another
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.jobs.pending.pacing import done_once_more
 from jobledger.core.rayjob import names
 from jobledger.core.rayjob.phases import SPEECHLESS
 from jobledger.core.rayjob.spec.spec import SubmissionMode
-from jobledger.core.rayjob.state import KnownCluster, KnownSubmitter, RayJobState, remember_gone
+from jobledger.core.rayjob.state import KnownCluster, KnownSubmitter, RayJobState
 from jobledger.core.values.documents import text
 from jobledger.core.values.ids import EffectId
 

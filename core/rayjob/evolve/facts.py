@@ -4,7 +4,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from jobledger.core.jobs.gone import without_gone
+from jobledger.core.jobs.gone import is_there_again, remember_gone
 from jobledger.core.jobs.pending.effects import EffectKind, is_under_way
 from jobledger.core.rayjob.events import lifecycle as events
 from jobledger.core.rayjob.evolve.pods import pods_observed
@@ -21,7 +21,6 @@ from jobledger.core.rayjob.state import (
     is_sidecar,
     keeps_cluster,
     recovers_lost_heads,
-    remember_gone,
     resubmits,
     standing,
     was_handed_in,
@@ -46,7 +45,7 @@ def evolve_fact(state: RayJobState, event: events.FactEvent) -> RayJobState:  # 
             return _cluster_vanished(state, event)
         case events.OrphanClusterFound():
             orphan = KnownCluster(name=event.name, uid=event.uid)
-            state = replace(state, gone=without_gone(state.gone, event.uid))
+            state = is_there_again(state, event.uid)
             return replace(state, orphans=(*state.orphans, orphan))
         case events.OrphanClusterVanished():
             return _without_orphan(state, event.uid)
@@ -174,7 +173,7 @@ def _looked(state: RayJobState) -> RayJobState:
 
 
 def _cluster_observed(state: RayJobState, event: events.ClusterObserved) -> RayJobState:
-    state = replace(state, gone=without_gone(state.gone, event.uid))
+    state = is_there_again(state, event.uid)
     known = state.cluster
     missing = [item for item in state.refused if item.kind is EffectKind.FIND_CLUSTER]
     told = {item.trouble for item in missing} | {NO_DASHBOARD_PORT}
@@ -246,7 +245,7 @@ def _losing(
 
 
 def _submitter_observed(state: RayJobState, event: events.SubmitterObserved) -> RayJobState:
-    state = replace(state, gone=without_gone(state.gone, event.uid))
+    state = is_there_again(state, event.uid)
     known = state.submitter
     fresh = KnownSubmitter(name=event.name, uid=event.uid, deleting=event.deleting)
     if event.orphan:

@@ -9,9 +9,10 @@ from jobledger.core.jobs.events import (
     LedgerBehindFound,
     RecoveredFromCluster,
 )
+from jobledger.core.jobs.gone import remember_gone
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.rayjob.phases import Phase
-from jobledger.core.rayjob.state import Attempt, RayJobState, Recorded, remember_gone, standing
+from jobledger.core.rayjob.state import Attempt, RayJobState, Recorded, standing
 
 CLUSTERS_LEFT_MAX = 4
 """So many RayClusters of attempts that are over are waited for; others' go one after another."""

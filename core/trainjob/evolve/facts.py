@@ -5,18 +5,12 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from jobledger.core.jobs.evolve.open_work import not_refused, tried_soon
-from jobledger.core.jobs.gone import without_gone
+from jobledger.core.jobs.gone import is_there_again, remember_gone
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.conditions import merged, with_condition
 from jobledger.core.trainjob.phases import DEADLINE_EXCEEDED
-from jobledger.core.trainjob.state import (
-    KnownJobSet,
-    TrainJobState,
-    is_applying,
-    is_final,
-    remember_gone,
-)
+from jobledger.core.trainjob.state import KnownJobSet, TrainJobState, is_applying, is_final
 
 
 def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobState:
@@ -69,7 +63,7 @@ def _contributed(state: TrainJobState, event: events.PluginConditionsObserved) -
 
 
 def _jobset(state: TrainJobState, event: events.JobSetObserved) -> TrainJobState:
-    state = replace(state, gone=without_gone(state.gone, event.uid))
+    state = is_there_again(state, event.uid)
     before = state.jobset
     asked = before is not None and before.uid == event.uid and before.delete_asked
     if before is not None and before.uid != event.uid and before.observed:
