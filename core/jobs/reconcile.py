@@ -4,13 +4,14 @@ Effects and decisions are compared with what the state calls for, so nothing has
 start or to cancel them. The same for every kind of job; what differs is told by its rules.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
 from msgspec import Struct
 
 from jobledger.core.decider import Decided
+from jobledger.core.jobs.control.dormancy import is_dormant
 from jobledger.core.jobs.events import (
     DecisionCancelled,
     DecisionScheduled,
@@ -20,6 +21,7 @@ from jobledger.core.jobs.events import (
 from jobledger.core.jobs.evolve.shared_state import SharedState
 from jobledger.core.jobs.pending.decisions import DesiredDecision, PendingDecision
 from jobledger.core.jobs.pending.effects import DesiredEffect, OpenEffect
+from jobledger.core.jobs.pending.pacing import asked_for_now, is_any_waiting, wanted_tries
 from jobledger.core.values.ids import ObservationId, decision_id_of, effect_id_of
 from jobledger.core.values.instants import Instant
 
@@ -63,11 +65,12 @@ class ReconcileRules(Generic[Job, Event]):
     """What follows from the state of one kind of job by itself."""
 
     evolve: Callable[[Job, Event], Job]
-    is_at_rest: Callable[[Job], bool]
+    is_at_rest: Callable[[Job], bool] = is_dormant
     """Whether no rule is asked; effects and decisions are still compared with what is wanted."""
     rules: Sequence[Callable[[Job, Instant], tuple[Event, ...]]]
     """In order of priority."""
-    desired_effects: Callable[[Job], Iterable[DesiredEffect]]
+    called_for: Callable[[Job], tuple[DesiredEffect, ...]]
+    """Every effect that the state calls for, whether it has to wait or not."""
     desired_decisions: Callable[[Job], Iterable[DesiredDecision]]
     is_awaited: Callable[[Job, OpenEffect], bool]
     """Whether an open effect's outcome is still to be heard, though it is not wanted."""
@@ -91,7 +94,7 @@ class ReconcileRules(Generic[Job, Event]):
     def _effects(
         self, state: Job, cause: ObservationId, at: Instant
     ) -> tuple[EffectRequested | EffectSuperseded, ...]:
-        desired = tuple(self.desired_effects(state))
+        desired = asked_for_now(self.called_for(state), state.refused, state.repeated)
         if are_under_way(desired, state.effects):
             return ()
         return effect_changes(
@@ -114,6 +117,15 @@ class ReconcileRules(Generic[Job, Event]):
             state.decisions,
             lambda decision: self.why_cancelled(state, decision),
         )
+
+
+def tries(
+    state: Job, called_for: Callable[[Job], Iterable[DesiredEffect]], first_seconds: int
+) -> Iterator[DesiredDecision]:
+    """Yield when what waits is tried again, as long as it is called for."""
+    if is_any_waiting(state.refused, state.repeated):
+        keys = {effect.key for effect in called_for(state)}
+        yield from wanted_tries(state.refused, state.repeated, keys, first_seconds)
 
 
 def are_under_way(desired: Sequence[DesiredEffect], under_way: Sequence[OpenEffect]) -> bool:

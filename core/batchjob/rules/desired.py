@@ -1,24 +1,14 @@
 """The effects and decisions that a Job's state calls for."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from jobledger.core.batchjob.phases import FINAL, Phase
-from jobledger.core.batchjob.state import (
-    BatchAttempt,
-    BatchJobState,
-    KnownBatchJob,
-    is_to_be_suspended,
-)
+from jobledger.core.batchjob.state import BatchAttempt, BatchJobState, is_to_be_suspended
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.decisions import DecisionKind, DesiredDecision
 from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind
-from jobledger.core.jobs.pending.pacing import asked_for_now, is_any_waiting, wanted_tries
+from jobledger.core.jobs.reconcile import tries
 from jobledger.core.jobs.retries.job_deadline import cause, due_at
-
-
-def desired_effects(state: BatchJobState) -> tuple[DesiredEffect, ...]:
-    """Return every effect that should be under way now; none that has to wait."""
-    return asked_for_now(called_for(state), state.refused, state.repeated)
 
 
 def called_for(state: BatchJobState) -> tuple[DesiredEffect, ...]:
@@ -75,15 +65,11 @@ def desired_decisions(state: BatchJobState) -> tuple[DesiredDecision, ...]:
     manifest = state.manifest
     if is_dormant(state) or is_leaving(state) or manifest is None:
         return ()
-    return (*_tries(state, manifest), *_deadline(state), *_retry(state))
-
-
-def _tries(state: BatchJobState, manifest: KnownBatchJob) -> Iterable[DesiredDecision]:
-    if not is_any_waiting(state.refused, state.repeated):
-        return ()
-    keys = {effect.key for effect in called_for(state)}
-    first = manifest.policy.effect_retry_seconds
-    return wanted_tries(state.refused, state.repeated, keys, first)
+    return (
+        *tries(state, called_for, manifest.policy.effect_retry_seconds),
+        *_deadline(state),
+        *_retry(state),
+    )
 
 
 def _deadline(state: BatchJobState) -> Iterator[DesiredDecision]:

@@ -21,7 +21,7 @@ from jobledger.core.batchjob.events import (
 )
 from jobledger.core.batchjob.evolve.evolve import evolve
 from jobledger.core.batchjob.phases import JOB_DELETED, JOB_DELETED_MESSAGE
-from jobledger.core.batchjob.rules.desired import desired_decisions, desired_effects
+from jobledger.core.batchjob.rules.desired import called_for, desired_decisions
 from jobledger.core.batchjob.state import (
     BatchAttempt,
     BatchJobState,
@@ -213,9 +213,8 @@ def _why_cancelled(state: BatchJobState, decision: PendingDecision) -> str:
 
 reconcile = ReconcileRules(
     evolve=evolve,
-    is_at_rest=is_dormant,
     rules=RULES,
-    desired_effects=desired_effects,
+    called_for=called_for,
     desired_decisions=desired_decisions,
     is_awaited=_is_awaited,
     why_cancelled=_why_cancelled,

@@ -1,11 +1,11 @@
 """The decisions that a RayJob's state calls for. Others that are pending are cancelled."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.decisions import DecisionKind, DesiredDecision
-from jobledger.core.jobs.pending.pacing import is_any_waiting, wanted_tries
+from jobledger.core.jobs.reconcile import tries
 from jobledger.core.jobs.retries.job_deadline import cause as deadline_cause
 from jobledger.core.rayjob.deletion import desired_deletions
 from jobledger.core.rayjob.ending import job_deadline
@@ -38,9 +38,9 @@ def desired_decisions(state: RayJobState) -> tuple[DesiredDecision, ...]:
     manifest = state.manifest
     if is_dormant(state) or manifest is None:
         return ()
+    desired = list(tries(state, called_for, manifest.policy.effect_retry_seconds))
     if is_leaving(state):
-        return tuple(_tries(state, manifest))
-    desired = list(_tries(state, manifest))
+        return tuple(desired)
     if state.attempt is not None and state.attempt.failing is not None:
         desired += _evidence(manifest, state.attempt.failing)
     elif state.attempt is not None:
@@ -128,11 +128,3 @@ def _retry(state: RayJobState, attempt: Attempt) -> Iterator[DesiredDecision]:
         why = f" ({state.reason})" if state.phase is Phase.RETRYING else ""
         cause = f"attempt {attempt.number} failed{why}"
         yield DesiredDecision(kind=DecisionKind.RETRY, due_at=attempt.retry_at, cause=cause)
-
-
-def _tries(state: RayJobState, manifest: KnownManifest) -> Iterable[DesiredDecision]:
-    if not is_any_waiting(state.refused, state.repeated):
-        return ()
-    keys = {effect.key for effect in called_for(state)}
-    first = manifest.policy.effect_retry_seconds
-    return wanted_tries(state.refused, state.repeated, keys, first)

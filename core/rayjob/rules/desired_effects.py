@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind
-from jobledger.core.jobs.pending.pacing import asked_for_now
 from jobledger.core.rayjob.deletion import due_policy, is_achieved
 from jobledger.core.rayjob.manifests.gang_scheduling import VOLCANO, pod_group_name
 from jobledger.core.rayjob.names import head_service_name, submitter_name
@@ -26,11 +25,6 @@ from jobledger.core.rayjob.state import (
 
 CLEANING = frozenset({Phase.RETRYING, Phase.SUSPENDING})
 """Phases in which everything that the attempt made goes away."""
-
-
-def desired_effects(state: RayJobState) -> tuple[DesiredEffect, ...]:
-    """Return every effect that should be under way now; none that has to wait."""
-    return asked_for_now(called_for(state), state.refused, state.repeated)
 
 
 def called_for(state: RayJobState) -> tuple[DesiredEffect, ...]:

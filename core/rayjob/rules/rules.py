@@ -37,7 +37,7 @@ from jobledger.core.rayjob.own_cluster import owns_cluster
 from jobledger.core.rayjob.phases import FINAL, Phase
 from jobledger.core.rayjob.rules.attempt_end import conclude, judge_failing
 from jobledger.core.rayjob.rules.desired_decisions import desired_decisions
-from jobledger.core.rayjob.rules.desired_effects import desired_effects
+from jobledger.core.rayjob.rules.desired_effects import called_for
 from jobledger.core.rayjob.rules.pod_looks import waits_for_pods
 from jobledger.core.rayjob.rules.same_cluster import why_unfit
 from jobledger.core.rayjob.spec.spec import SubmissionMode
@@ -296,7 +296,7 @@ reconcile = ReconcileRules(
     evolve=evolve,
     is_at_rest=_is_at_rest,
     rules=RULES,
-    desired_effects=desired_effects,
+    called_for=called_for,
     desired_decisions=desired_decisions,
     is_awaited=_is_done,
     why_dropped=_why_dropped,

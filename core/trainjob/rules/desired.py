@@ -10,16 +10,11 @@ from datetime import timedelta
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.decisions import DecisionKind, DesiredDecision
 from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind, RefusedEffect
-from jobledger.core.jobs.pending.pacing import asked_for_now, is_any_waiting, wanted_tries
+from jobledger.core.jobs.pending.pacing import is_any_waiting, wanted_tries
 from jobledger.core.jobs.retries.job_deadline import cause, due_at
 from jobledger.core.trainjob.phases import Phase
 from jobledger.core.trainjob.state import KnownTrainJob, TrainJobState, deadline_start, is_final
 from jobledger.core.values.instants import later
-
-
-def desired_effects(state: TrainJobState) -> tuple[DesiredEffect, ...]:
-    """Return every effect that should be under way now; none that has to wait."""
-    return asked_for_now(called_for(state), state.refused, state.repeated)
 
 
 def called_for(state: TrainJobState) -> tuple[DesiredEffect, ...]:

@@ -26,7 +26,7 @@ from jobledger.core.trainjob.events import (
 from jobledger.core.trainjob.evolve.evolve import evolve
 from jobledger.core.trainjob.phases import RUNTIME_NOT_SUPPORTED, SUSPENDED, Phase
 from jobledger.core.trainjob.policy import ConditionStyle
-from jobledger.core.trainjob.rules.desired import desired_decisions, desired_effects
+from jobledger.core.trainjob.rules.desired import called_for, desired_decisions
 from jobledger.core.trainjob.state import KnownJobSet, TrainAttempt, TrainJobState, is_final
 from jobledger.core.values.instants import Instant
 
@@ -169,9 +169,8 @@ def _why_cancelled(state: TrainJobState, decision: PendingDecision) -> str:
 
 reconcile = ReconcileRules(
     evolve=evolve,
-    is_at_rest=is_dormant,
     rules=RULES,
-    desired_effects=desired_effects,
+    called_for=called_for,
     desired_decisions=desired_decisions,
     is_awaited=_is_done,
     why_cancelled=_why_cancelled,
