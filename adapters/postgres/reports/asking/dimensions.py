@@ -38,6 +38,16 @@ NODE = Dimension(
 )
 REASON = Dimension("v.reason", "Reason, as in the job's status")
 
+FAILED: Mapping[str, Dimension] = {
+    **STANDARD,
+    "class": CLASS,
+    "cause": CAUSE,
+    "reason": REASON,
+    "job": JOB,
+    "family": FAMILY,
+}
+"""What every attempt that failed has besides."""
+
 BUCKETS: Mapping[str, str] = {
     "hour": "First instant of the hour",
     "day": "First instant of the day, in the time zone that was asked for",

@@ -1,15 +1,6 @@
 """Report `failures`: failed jobs by class and reason."""
 
-from jobledger.adapters.postgres.reports.asking.dimensions import (
-    CAUSE,
-    CLASS,
-    FAMILY,
-    GROUPED,
-    JOB,
-    NODE,
-    REASON,
-    STANDARD,
-)
+from jobledger.adapters.postgres.reports.asking.dimensions import FAILED, GROUPED, NODE
 from jobledger.adapters.postgres.reports.asking.report import Chart, Column, Report, Unit
 
 FAILURES = Report(
@@ -36,15 +27,7 @@ FAILURES = Report(
         Column("never_ran", Unit.COUNT, "Failures of attempts that did not get to run", rank=5),
         Column("last_at", Unit.INSTANT, "The latest of them", "last", rank=6),
     ),
-    dimensions={
-        **STANDARD,
-        "class": CLASS,
-        "cause": CAUSE,
-        "reason": REASON,
-        "job": JOB,
-        "family": FAMILY,
-        "node": NODE,
-    },
+    dimensions={**FAILED, "node": NODE},
     default_by=("class", "reason"),
     dated="v.failed_at",
     order="failures DESC",

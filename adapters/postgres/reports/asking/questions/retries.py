@@ -1,14 +1,6 @@
 """Report `retries`: granted retries, their success, and their cost."""
 
-from jobledger.adapters.postgres.reports.asking.dimensions import (
-    CAUSE,
-    CLASS,
-    FAMILY,
-    GROUPED,
-    JOB,
-    REASON,
-    STANDARD,
-)
+from jobledger.adapters.postgres.reports.asking.dimensions import FAILED, GROUPED
 from jobledger.adapters.postgres.reports.asking.report import Chart, Column, Report, Unit
 
 RETRIES = Report(
@@ -54,14 +46,7 @@ RETRIES = Report(
         ),
         Column("wait_p95_seconds", Unit.SECONDS, "95th percentile of the same", "wait p95", rank=7),
     ),
-    dimensions={
-        **STANDARD,
-        "class": CLASS,
-        "cause": CAUSE,
-        "reason": REASON,
-        "job": JOB,
-        "family": FAMILY,
-    },
+    dimensions=FAILED,
     default_by=("class",),
     dated="v.granted_at",
     order="retries DESC",

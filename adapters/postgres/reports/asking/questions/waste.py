@@ -1,13 +1,6 @@
 """Report `waste`: cluster-seconds spent on failed attempts, by class."""
 
-from jobledger.adapters.postgres.reports.asking.dimensions import (
-    CAUSE,
-    CLASS,
-    FAMILY,
-    JOB,
-    REASON,
-    STANDARD,
-)
+from jobledger.adapters.postgres.reports.asking.dimensions import FAILED
 from jobledger.adapters.postgres.reports.asking.report import Chart, Column, Report, Unit
 
 WASTE = Report(
@@ -39,14 +32,7 @@ WASTE = Report(
             rank=5,
         ),
     ),
-    dimensions={
-        **STANDARD,
-        "class": CLASS,
-        "cause": CAUSE,
-        "reason": REASON,
-        "job": JOB,
-        "family": FAMILY,
-    },
+    dimensions=FAILED,
     default_by=("class",),
     dated="v.started_at",
     order="wasted_seconds DESC",
