@@ -9,6 +9,7 @@ from jobledger.adapters.service.effects.context import (
     SupersededEffect,
     World,
     exactly,
+    refuse_if_edited,
     refuse_if_taken,
     wait_if_gone,
 )
@@ -21,7 +22,6 @@ from jobledger.core.errors import ObjectExists
 from jobledger.core.jobs.control.ownership import in_the_way, is_controlled_by
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.kinds import JobState
-from jobledger.core.log.redaction.redact import digest
 from jobledger.core.ports.cluster import BATCH_JOBS
 from jobledger.core.values.documents import Json, child, text
 
@@ -44,12 +44,10 @@ def _act(world: World, job: CachedJob, effect: OpenEffect, state: JobState) -> D
 
 
 def _create(world: World, job: CachedJob, effect: OpenEffect) -> Done:
-    live = job.manifest
-    if digest(world.mapper.redaction_key, child(live, "spec")) != effect.digest:
-        raise SupersededEffect("the specification has changed since")
+    refuse_if_edited(world, job, effect)
     if effect.attempt > 1:
         wait_if_gone(world, job, BATCH_JOBS)
-    manifest = attempt_job(live, effect.attempt)
+    manifest = attempt_job(job.manifest, effect.attempt)
     sent = job.redactor.document(manifest)
     assert isinstance(sent, Mapping), "a redacted object is an object"
     try:
@@ -95,9 +93,4 @@ _ACTS: Mapping[EffectKind, Callable[[World, CachedJob, OpenEffect], Done]] = {
 }
 
 
-def _unshown(job: CachedJob, effect: OpenEffect) -> str:
-    del job, effect  # queues look at spec.suspend
-    return ""
-
-
-BATCHJOB_ACTING = KindActing(act=_act, unshown=_unshown)
+BATCHJOB_ACTING = KindActing(act=_act)

@@ -14,6 +14,7 @@ from jobledger.core.jobs.control.ownership import (
 )
 from jobledger.core.jobs.pending.effects import OpenEffect
 from jobledger.core.kinds import KINDS, JobState
+from jobledger.core.log.redaction.redact import digest
 from jobledger.core.ports.cluster import Cluster, Resource
 from jobledger.core.ports.ray_jobs import RayJobs
 from jobledger.core.values.documents import Json, Manifest, child, text
@@ -95,7 +96,7 @@ class KindActing:
     """How effects of one kind of job are carried out."""
 
     act: Act
-    unshown: Callable[[CachedJob, OpenEffect], str]
+    unshown: Callable[[CachedJob, OpenEffect], str] = lambda *_: ""
     """Says what the status is to show before an effect; empty: the effect need not wait."""
 
 
@@ -115,6 +116,12 @@ class World:
 
 SERVICES_MAX = 5000
 """Services that are led elsewhere without a look at them first; of the others one is had."""
+
+
+def refuse_if_edited(world: World, job: CachedJob, effect: OpenEffect) -> None:
+    """Raise `SupersededEffect` if the live specification is not the one it was decided on."""
+    if digest(world.mapper.redaction_key, child(job.manifest, "spec")) != effect.digest:
+        raise SupersededEffect("the specification has changed since")
 
 
 def exactly(found: Manifest) -> dict[str, Json]:

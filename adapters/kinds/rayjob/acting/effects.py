@@ -13,9 +13,9 @@ from jobledger.adapters.kinds.rayjob.acting.head_services import put_service
 from jobledger.adapters.service.effects.context import (
     Done,
     KindActing,
-    SupersededEffect,
     World,
     exactly,
+    refuse_if_edited,
     refuse_if_taken,
     wait_if_gone,
 )
@@ -27,7 +27,6 @@ from jobledger.core.errors import ObjectChanged, ObjectExists, ObjectNotFound, R
 from jobledger.core.jobs.control.ownership import is_controlled_by
 from jobledger.core.jobs.pending.effects import BUILT_FROM_SPEC, EffectKind, OpenEffect
 from jobledger.core.kinds import JobState
-from jobledger.core.log.redaction.redact import digest
 from jobledger.core.ports.cluster import (
     BATCH_JOBS,
     RAYCLUSTERS,
@@ -57,9 +56,7 @@ def act(world: World, job: CachedJob, effect: OpenEffect, names: AttemptNames) -
         ClusterError, RayApiError: as the ports do.
     """
     if effect.desired.kind in BUILT_FROM_SPEC:
-        now = digest(world.mapper.redaction_key, child(job.manifest, "spec"))
-        if now != effect.digest:
-            raise SupersededEffect("the specification has changed since")
+        refuse_if_edited(world, job, effect)
     return _ACTS[effect.desired.kind](world, job, effect, names)
 
 

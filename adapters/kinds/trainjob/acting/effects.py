@@ -21,6 +21,7 @@ from jobledger.adapters.service.effects.context import (
     KindActing,
     SupersededEffect,
     World,
+    refuse_if_edited,
     wait_if_gone,
 )
 from jobledger.adapters.service.effects.deleting import delete_own
@@ -70,8 +71,7 @@ def act_trainjob(world: World, job: CachedJob, effect: OpenEffect, state: TrainJ
     if effect.desired.kind is EffectKind.DELETE_JOBSET:
         return delete_own(world, job, JOBSETS, effect.desired)
     manifest = job.manifest
-    if digest(world.mapper.redaction_key, child(manifest, "spec")) != effect.digest:
-        raise SupersededEffect("the specification has changed since")
+    refuse_if_edited(world, job, effect)
     if state.created_once and state.jobset is None:
         wait_if_gone(world, job, TRAINJOBS)
     work = Work(world, job, manifest, state)
@@ -213,9 +213,4 @@ def _act(world: World, job: CachedJob, effect: OpenEffect, state: JobState) -> D
     return act_trainjob(world, job, effect, state)
 
 
-def _unshown(job: CachedJob, effect: OpenEffect) -> str:
-    del job, effect  # queues look at the JobSet, and at spec.suspend
-    return ""
-
-
-TRAINJOB_ACTING = KindActing(act=_act, unshown=_unshown)
+TRAINJOB_ACTING = KindActing(act=_act)
