@@ -13,15 +13,12 @@ Nor does one whose tasks hang: a namespace holds at most three times as many thr
 import heapq
 import itertools
 import math
-import threading
 from collections import deque
 from collections.abc import Callable, Collection
 from enum import Enum, auto
 from typing import TypeAlias
 
-from jobledger.adapters.service.work.rotation import Rotation
-from jobledger.adapters.service.work.thread_shares import ThreadShares
-from jobledger.adapters.service.work.timekeeper import Timekeeper
+from jobledger.adapters.service.work.timekeeper import ThreadPool
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.ports.clock import Clock
 from jobledger.core.values.ids import StreamId, shard_of
@@ -50,68 +47,28 @@ class Lane(Enum):
 _Key: TypeAlias = "tuple[StreamId, Lane]"
 
 
-class Workers:
+class Workers(ThreadPool[_Key, tuple[_Key, Task]]):
     """The pool. `submit` may be called from any thread, also from a task."""
 
     def __init__(
         self, clock: Clock, threads: int, namespace_of: Callable[[StreamId], str] = lambda _: ""
     ) -> None:
         """`namespace_of` tells it of a job that is known; empty: of one that is not."""
-        self._clock = clock
+        super().__init__(clock, threads, "worker")
         self._namespace_of = namespace_of
-        self._count, self._shares = threads, ThreadShares(threads)
-        self._lock = threading.RLock()
-        self._timekeeper = Timekeeper(self._lock)
         self._queues: dict[_Key, deque[Task]] = {}
         self._busy: set[_Key] = set()
         self._namespaces: dict[_Key, str] = {}
         """Of each queue: the namespace under which it waits."""
-        self._ready: Rotation[_Key] = Rotation()
         self._in_a_row: dict[_Key, int] = {}
         self._later: list[tuple[float, int, _Key, str, Task]] = []
         self._ordinals = itertools.count()
-        self._open = False
-        self._stopping = False
-        self._threads: list[threading.Thread] = []
-
-    def start(self) -> None:
-        """Start the threads, once; nothing is carried out before `open_gate`."""
-        with self._lock:
-            if self._threads or self._stopping:
-                return
-            for number in range(self._count):
-                thread = threading.Thread(target=self._run, name=f"worker-{number}", daemon=True)
-                thread.start()
-                self._threads.append(thread)
-
-    def open_gate(self) -> None:
-        """Begin to carry out what was and will be asked for."""
-        with self._lock:
-            self._open = True
-            self._timekeeper.wake_all()
 
     def submit(self, stream: StreamId, task: Task, lane: Lane = Lane.OTHERS) -> None:
         """Add a task behind those of the same job in the same lane."""
         with self._lock:
             if self._enqueue((stream, lane), task, self._namespace_of(stream)):
                 self._timekeeper.wake()
-
-    def stop(self, timeout_seconds: float = 10.0) -> None:
-        """Let running tasks end and drop the others (what they were asked for is in the log)."""
-        with self._lock:
-            self._stopping = True
-            self._timekeeper.wake_all()
-            threads = list(self._threads)
-        for thread in threads:
-            thread.join(timeout_seconds)
-
-    def run_once(self) -> bool:
-        """Carry out one task that is ready now; return whether there was one."""
-        with self._lock:
-            taken = self._take()
-        if taken is not None:
-            self._do(*taken)
-        return taken is not None
 
     def is_busy(self, shards: Collection[int]) -> bool:
         """Return whether a task of a job of these shards is running."""
@@ -137,24 +94,10 @@ class Workers:
         self._ready.append(namespace, key)
         return True
 
-    def _run(self) -> None:
-        while (taken := self._next()) is not None:
-            self._do(*taken)
-
-    def _do(self, key: _Key, task: Task) -> None:
+    def _do(self, taken: tuple[_Key, Task]) -> None:
+        key, task = taken
         again = self._carry_out(key, task)
         self._release(key, task, again)
-
-    def _next(self) -> tuple[_Key, Task] | None:
-        with self._lock:
-            while not self._stopping:
-                if (taken := self._take()) is not None:
-                    if self._ready.first(self._shares.may) is not None:
-                        self._timekeeper.wake()
-                    self._timekeeper.leave(self._next_instant())
-                    return taken
-                self._timekeeper.wait(self._next_instant(), self._clock.monotonic())
-            return None
 
     def _take(self) -> tuple[_Key, Task] | None:
         self._bring_back()

@@ -12,7 +12,6 @@ nobody else's end from being noticed.
 import heapq
 import itertools
 import math
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -23,9 +22,7 @@ from jobledger.adapters.kinds.rayjob.heads.reach import Reach
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.work.inbox import Inbox
-from jobledger.adapters.service.work.rotation import Rotation
-from jobledger.adapters.service.work.thread_shares import ThreadShares
-from jobledger.adapters.service.work.timekeeper import Timekeeper
+from jobledger.adapters.service.work.timekeeper import ThreadPool
 from jobledger.adapters.telemetry.dice import dice
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
@@ -96,61 +93,27 @@ class PollParts:
     """Spreads the first questions, so that not all are asked at once."""
 
 
-class Polls:
+class Polls(ThreadPool[tuple[float, StreamId], tuple[StreamId, _Target]]):
     """The schedule and the threads that ask."""
 
     def __init__(self, parts: PollParts) -> None:
+        super().__init__(parts.clock, parts.threads, "poll")
         self._parts = parts
-        self._lock = threading.RLock()
-        self._timekeeper = Timekeeper(self._lock)
         self._targets: dict[StreamId, _Target] = {}
         self._queue: list[tuple[float, int, StreamId]] = []
-        self._ready: Rotation[tuple[float, StreamId]] = Rotation()
-        """Those that are due; namespaces take turns."""
-        self._shares = ThreadShares(parts.threads)
         self._ordinals = itertools.count()
         self._reach = Reach()
-        self._stopping = False
-        self._open = False
-        self._threads: list[threading.Thread] = []
-
-    def start(self) -> None:
-        """Start the threads, once; nobody is asked before `open_gate`."""
-        with self._lock:
-            if self._threads or self._stopping:
-                return
-            for number in range(self._parts.threads):
-                thread = threading.Thread(target=self._run, name=f"poll-{number}", daemon=True)
-                thread.start()
-                self._threads.append(thread)
-
-    def open_gate(self) -> None:
-        """Begin to ask."""
-        with self._lock:
-            self._open = True
-            self._timekeeper.wake_all()
 
     def stop(self, timeout_seconds: float = 10.0) -> None:
         """End; answers under way are still told."""
+        super().stop(timeout_seconds)
         with self._lock:
-            self._stopping = True
-            self._timekeeper.wake_all()
-            threads, targets = list(self._threads), list(self._targets.values())
-        for thread in threads:
-            thread.join(timeout_seconds)
+            targets = list(self._targets.values())
         for target in targets:
             if target.follower is not None:
                 target.follower.stop()
         if self._parts.ends is not None:
             self._parts.ends.close()
-
-    def run_once(self) -> bool:
-        """Ask one head whose turn it is; return whether there was one."""
-        with self._lock:
-            taken = self._take()
-        if taken is not None:
-            self._do(*taken)
-        return taken is not None
 
     def update(self, stream: StreamId, state: RayJobState) -> None:
         """Ask from now on what the state calls for; a wanted look is due at once."""
@@ -243,27 +206,13 @@ class Polls:
             self._push(stream, target)
             self._timekeeper.leave(target.due)
 
-    def _run(self) -> None:
-        while (taken := self._next()) is not None:
-            self._do(*taken)
-
-    def _do(self, stream: StreamId, target: _Target) -> None:
+    def _do(self, taken: tuple[StreamId, _Target]) -> None:
+        stream, target = taken
         try:
             self._ask(stream, target)
         except Exception:  # a bug must not end the asking of all others
             log.exception("poll_broken", stream=str(stream))
         self._release(stream, target)
-
-    def _next(self) -> tuple[StreamId, _Target] | None:
-        with self._lock:
-            while not self._stopping:
-                if (taken := self._take()) is not None:
-                    if self._ready.first(self._shares.may) is not None:
-                        self._timekeeper.wake()
-                    self._timekeeper.leave(self._next_instant())
-                    return taken
-                self._timekeeper.wait(self._next_instant(), self._parts.clock.monotonic())
-            return None
 
     def _next_instant(self) -> float:
         return self._queue[0][0] if self._queue and self._open else math.inf
