@@ -3,7 +3,6 @@
 from sqlalchemy import (
     BigInteger,
     Boolean,
-    Column,
     Index,
     Integer,
     MetaData,
@@ -14,7 +13,7 @@ from sqlalchemy import (
     text,
 )
 
-from jobledger.adapters.postgres.schema.columns import INSTANT, column
+from jobledger.adapters.postgres.schema.columns import INSTANT, column, single
 
 
 def add_notification_tables(metadata: MetaData) -> None:
@@ -22,13 +21,7 @@ def add_notification_tables(metadata: MetaData) -> None:
     Table(
         "notification_cursor",
         metadata,
-        Column(
-            "single",
-            Boolean,
-            nullable=False,
-            server_default=text("true"),
-            comment="Always true: there is one row",
-        ),
+        single(),
         column(
             "position",
             BigInteger,

@@ -4,7 +4,7 @@ They follow from the log and are written by the projector alone, some time after
 are no interface: what may be relied upon are the views of `adapters.postgres.report_v1`.
 """
 
-from typing import Any, TypeAlias
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -20,15 +20,10 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
-from sqlalchemy.types import TypeEngine
+from sqlalchemy.dialects.postgresql import JSONB
 
 from jobledger.adapters.postgres.report_v1.views import VIEWS
-from jobledger.adapters.postgres.schema.columns import column
-
-_Kind: TypeAlias = "TypeEngine[Any] | type[TypeEngine[Any]]"
-
-_INSTANT = TIMESTAMP(timezone=True)
+from jobledger.adapters.postgres.schema.columns import INSTANT, Kind, column, single
 
 FACTS = (
     "report_job",
@@ -49,7 +44,6 @@ _MEANINGS = {
     "granted_at": "When the retry after it was granted",
     "position": "Position up to which the facts are",
     "recorded_at": "When the event there was written down",
-    "single": "Always true: there is one row",
     "lateness_ms_sum": "Sum of the latenesses, in milliseconds",
     "hour": "First instant of the hour (UTC)",
     "resources": "What it held, a record for each thing, with the columns of the view resources",
@@ -84,7 +78,7 @@ def add_report_tables(metadata: MetaData) -> None:
     _add_prices(metadata)
 
 
-def _column(name: str, kind: _Kind, *, nullable: bool = False) -> Column[Any]:
+def _column(name: str, kind: Kind, *, nullable: bool = False) -> Column[Any]:
     return Column(name, kind, nullable=nullable, comment=_MEANINGS.get(name) or _of_a_view(name))
 
 
@@ -102,15 +96,9 @@ def _add_checkpoint(metadata: MetaData) -> None:
     Table(
         "report_checkpoint",
         metadata,
-        Column(
-            "single",
-            Boolean,
-            nullable=False,
-            server_default=text("true"),
-            comment=_MEANINGS["single"],
-        ),
+        single(),
         _column("position", BigInteger),
-        _column("recorded_at", _INSTANT, nullable=True),
+        _column("recorded_at", INSTANT, nullable=True),
         PrimaryKeyConstraint("single", name="report_checkpoint_pkey"),
         comment="How far the reporting tables are: one row",
     )
@@ -151,17 +139,17 @@ def _add_jobs(metadata: MetaData) -> None:
         _column("name", Text),
         _column("uid", Text),
         _column("phase", Text),
-        _column("phase_since", _INSTANT),
+        _column("phase_since", INSTANT),
         _column("outcome", Text),
         _column("reason", Text),
         _column("open", Boolean),
-        _column("created_at", _INSTANT),
-        _column("first_seen_at", _INSTANT),
-        _column("started_at", _INSTANT, nullable=True),
-        _column("running_at", _INSTANT, nullable=True),
-        _column("ended_at", _INSTANT, nullable=True),
-        _column("deleted_at", _INSTANT, nullable=True),
-        _column("last_event_at", _INSTANT),
+        _column("created_at", INSTANT),
+        _column("first_seen_at", INSTANT),
+        _column("started_at", INSTANT, nullable=True),
+        _column("running_at", INSTANT, nullable=True),
+        _column("ended_at", INSTANT, nullable=True),
+        _column("deleted_at", INSTANT, nullable=True),
+        _column("last_event_at", INSTANT),
         _column("attempts", Integer),
         _column("failed_attempts", Integer),
         _column("retries", Integer),
@@ -190,25 +178,25 @@ def _add_attempts(metadata: MetaData) -> None:
         _column("cluster_name", Text),
         _column("cluster_shared", Boolean),
         _column("generation", BigInteger),
-        _column("started_at", _INSTANT),
-        _column("cluster_created_at", _INSTANT, nullable=True),
-        _column("cluster_ready_at", _INSTANT, nullable=True),
-        _column("running_at", _INSTANT, nullable=True),
-        _column("ended_at", _INSTANT, nullable=True),
-        _column("cluster_gone_at", _INSTANT, nullable=True),
+        _column("started_at", INSTANT),
+        _column("cluster_created_at", INSTANT, nullable=True),
+        _column("cluster_ready_at", INSTANT, nullable=True),
+        _column("running_at", INSTANT, nullable=True),
+        _column("ended_at", INSTANT, nullable=True),
+        _column("cluster_gone_at", INSTANT, nullable=True),
         _column("outcome", Text),
         _column("reason", Text),
         _column("failure_class", Text),
         _column("cause", Text),
         _column("retried", Boolean),
         _column("counted", Boolean),
-        _column("granted_at", _INSTANT, nullable=True),
-        _column("waiting_since", _INSTANT),
+        _column("granted_at", INSTANT, nullable=True),
+        _column("waiting_since", INSTANT),
         _column("seen_seconds", Double, nullable=True),
         _column("queue_seconds", Double),
         _column("cluster_seconds", Double),
         _column("resources", JSONB, nullable=True),
-        _column("first_step_at", _INSTANT, nullable=True),
+        _column("first_step_at", INSTANT, nullable=True),
         PrimaryKeyConstraint("stream_id", "number", name="report_attempt_pkey"),
         Index("report_attempt_started", "started_at"),
         Index("report_attempt_granted", "granted_at", postgresql_where=text("retried")),
@@ -222,8 +210,8 @@ def _add_attempts(metadata: MetaData) -> None:
         _column("attempt", Integer),
         _column("phase", Text),
         _column("next_phase", Text),
-        _column("entered_at", _INSTANT),
-        _column("left_at", _INSTANT, nullable=True),
+        _column("entered_at", INSTANT),
+        _column("left_at", INSTANT, nullable=True),
         PrimaryKeyConstraint("stream_id", "number", name="report_phase_pkey"),
         Index("report_phase_entered", "entered_at"),
         comment="Behind the view phases",
@@ -237,7 +225,7 @@ def _add_failures(metadata: MetaData) -> None:
         *_of_job("number"),
         _column("dimension_id", BigInteger),
         _column("attempt", Integer),
-        _column("failed_at", _INSTANT),
+        _column("failed_at", INSTANT),
         _column("reason", Text),
         _column("failure_class", Text),
         _column("cause", Text),
@@ -264,9 +252,9 @@ def _add_work(metadata: MetaData) -> None:
         _column("attempt", Integer),
         _column("decision", Text),
         _column("state", Text),
-        _column("scheduled_at", _INSTANT),
-        _column("due_at", _INSTANT),
-        _column("resolved_at", _INSTANT, nullable=True),
+        _column("scheduled_at", INSTANT),
+        _column("due_at", INSTANT),
+        _column("resolved_at", INSTANT, nullable=True),
         _column("lateness_ms", Double, nullable=True),
         _column("cause", Text),
         _column("resolution", Text),
@@ -280,9 +268,9 @@ def _add_work(metadata: MetaData) -> None:
         *_of_job("number"),
         _column("dimension_id", BigInteger),
         _column("source", Text),
-        _column("since_at", _INSTANT),
-        _column("until_at", _INSTANT),
-        _column("found_at", _INSTANT),
+        _column("since_at", INSTANT),
+        _column("until_at", INSTANT),
+        _column("found_at", INSTANT),
         _column("reason", Text),
         PrimaryKeyConstraint("stream_id", "number", name="report_gap_pkey"),
         Index("report_gap_since", "since_at"),
@@ -292,7 +280,7 @@ def _add_work(metadata: MetaData) -> None:
         "report_activity",
         metadata,
         _column("stream_id", Uuid),
-        _column("hour", _INSTANT),
+        _column("hour", INSTANT),
         _column("dimension_id", BigInteger),
         *(_column(name, Integer) for name in _COUNTED),
         _column("lateness_ms_max", Double, nullable=True),
@@ -309,7 +297,7 @@ def _add_prices(metadata: MetaData) -> None:
         metadata,
         column("resource", Text, "cpu, memory or accelerator"),
         column("accelerator", Text, "Which accelerator, as in the view resources; empty: any"),
-        column("valid_from", _INSTANT, "The first instant at which an attempt that starts has it"),
+        column("valid_from", INSTANT, "The first instant at which an attempt that starts has it"),
         column("price_per_hour", Double, "Of one core, GiB or accelerator, in money of any kind"),
         PrimaryKeyConstraint("resource", "accelerator", "valid_from", name="resource_price_pkey"),
         comment="The list of prices, which `jobledger db prices` keeps; nothing follows from it",

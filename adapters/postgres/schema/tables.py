@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import INT8MULTIRANGE, JSON
 
-from jobledger.adapters.postgres.schema.columns import INSTANT, column
+from jobledger.adapters.postgres.schema.columns import INSTANT, column, single
 from jobledger.adapters.postgres.schema.notification_tables import add_notification_tables
 from jobledger.adapters.postgres.schema.report_tables import add_report_tables
 
@@ -77,13 +77,7 @@ stream = Table(
 log_head = Table(
     "log_head",
     metadata,
-    Column(
-        "single",
-        Boolean,
-        nullable=False,
-        server_default=text("true"),
-        comment="Always true: there is one row",
-    ),
+    single(),
     column("position", BigInteger, "Position of the last event; 0 for an empty log"),
     PrimaryKeyConstraint("single", name="log_head_pkey"),
     comment="Where the whole log ends",
@@ -117,13 +111,7 @@ seal = Table(
 seal_head = Table(
     "seal_head",
     metadata,
-    Column(
-        "single",
-        Boolean,
-        nullable=False,
-        server_default=text("true"),
-        comment="Always true: there is one row",
-    ),
+    single(),
     column("number", BigInteger, "Number of the seal kept last, or 0"),
     column("digest", LargeBinary, "Its digest; zeros while none is"),
     PrimaryKeyConstraint("single", name="seal_head_pkey"),
