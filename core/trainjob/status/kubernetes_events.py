@@ -4,11 +4,7 @@ Upstream sends exactly one kind: that its resources could not be created. The fe
 for whoever describes a job. Source: trainjob_controller.go.
 """
 
-from jobledger.core.jobs.events import (
-    AnnotationsRejected,
-    EffectFailed,
-    EffectFaltered,
-)
+from jobledger.core.jobs.events import AnnotationsRejected, EffectFailed, EffectFaltered
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.status.held_job_events import Holding, holding_told
