@@ -32,6 +32,7 @@ ONCE = {
     "WatchInterrupted": "names the instant until which changes were missed; told once",
     "NothingNew": "names the instant of the last look that it counts",
     "EvidenceSeen": "names the occasion; what was captured of one is no news twice",
+    "StatusNotWritten": "names the instant at which the first try in a row failed",
     "LedgerSetBack": "names what was known, the instant and the end that was found",
 }
 """Observations whose id says something that is so only once, and what."""
@@ -71,6 +72,7 @@ PLACES = {
     ("adapters/service/resync/held_jobs.py", "survey"): MARKED,
     ("adapters/service/shards/set_back.py", "set back"): ONCE["LedgerSetBack"],
     ("adapters/service/status/status_writer.py", "status written"): MARKED,
+    ("adapters/service/status/unwritten.py", "status not written"): ONCE["StatusNotWritten"],
     ("adapters/service/watches/job_listener.py", "driven by another"): MARKED,
     ("adapters/service/watches/job_listener.py", "gap"): ONCE["WatchInterrupted"],
     ("adapters/service/watches/job_listener.py", "(computed)"): MARKED,
