@@ -158,11 +158,10 @@ def gist(text: str, limit: int) -> str:
     whole = " ".join(" ".join(lines).split())
     if len(whole) <= limit:
         return whole
-    first = " ".join(SPEAKER.sub("", lines[0][:LINE_MAX]).split())
-    said_of_log = _LOG_FOLLOWS.sub("", first)
-    rest = lines if said_of_log == first else lines[1:]
+    whole_first = " ".join(SPEAKER.sub("", lines[0][:LINE_MAX]).split())
+    first = _LOG_FOLLOWS.sub("", whole_first)
+    rest = lines if first == whole_first else lines[1:]
     tells_most = " ".join(telling_line(rest).split())
-    first = said_of_log
     if len(lines) == 1 or tells_most == first:
         return _middle_left_out(whole, limit)
     begin = cut(first, limit // 3)
