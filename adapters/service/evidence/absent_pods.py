@@ -10,11 +10,12 @@ Where no controller has taken an object up there is not even an Event: it has no
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 from jobledger.adapters.service.evidence.own_pods import RESOURCES, jobs_of
 from jobledger.core.jobs.evidence.pods import pods_kept, waits_quietly
 from jobledger.core.jobs.evidence.scene import SceneObject, job_is_short
-from jobledger.core.jobs.evidence.untouched import is_untouched
+from jobledger.core.jobs.evidence.untouched import UNTOUCHED, is_untouched
 from jobledger.core.kinds import JobState, kind_of
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, Cluster
 from jobledger.core.ports.evidence import PodWitness
@@ -24,35 +25,49 @@ ASKED_ABOUT_MAX = 2
 """Pods, and Jobs of one JobSet, about which Events are asked for; others wait for the same."""
 
 
-def warned_of(
+@dataclass(frozen=True, slots=True)
+class KeptAway:
+    """What keeps Pods away, where none of them is in trouble by its own status."""
+
+    warned: tuple[SceneObject, ...] = ()
+    """Objects that Kubernetes warns of."""
+    is_untouched: bool = False
+    """Whether there are no Pods, and no controller has taken up the object that is to have them."""
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Return what Pods wait for, in a word each; nothing if nothing keeps them away."""
+        untouched = (UNTOUCHED,) if self.is_untouched else ()
+        return frozenset((*(one.kind for one in self.warned), *untouched))
+
+
+def kept_away(
     cluster: Cluster,
     witness: PodWitness,
     state: JobState,
     namespace: str,
     about: SceneObject,
     pods: Sequence[Manifest],
-) -> tuple[SceneObject, ...]:
-    """Return the objects that Kubernetes warns of; `about` has these Pods. Raises as the ports."""
+) -> KeptAway:
+    """Return what keeps Pods away of an object that has these. Raises as the ports."""
+    found = _found(cluster, namespace, about)
     reasons = {
         SceneObject(kind=PODS.kind, name=pod.name, uid=pod.uid): told
         for pod in pods_kept(pods, str)
         if (told := waits_quietly(pod))
     }
     waiting = tuple(reasons)[:ASKED_ABOUT_MAX]
-    return tuple(
+    short = () if found is None else _short_of_pods(cluster, state, namespace, about, found, pods)
+    warned = tuple(
         one
-        for one in (*waiting, *_short_of_pods(cluster, state, namespace, about, pods))
+        for one in (*waiting, *short)
         if any(
             _warns(event, one.uid, reasons.get(one, ()))
             for event in witness.events_about(namespace, one.kind, one.name)
         )
     )
-
-
-def nobody_took_up(cluster: Cluster, namespace: str, about: SceneObject) -> bool:
-    """Return whether an object is there without a status. Raises as the cluster does."""
-    found = _found(cluster, namespace, about)
-    return found is not None and is_untouched(found)
+    nobody_there = found is not None and is_untouched(found) and not (pods or warned)
+    return KeptAway(warned, is_untouched=nobody_there)
 
 
 def _found(cluster: Cluster, namespace: str, about: SceneObject) -> Manifest | None:
@@ -72,12 +87,10 @@ def _short_of_pods(
     state: JobState,
     namespace: str,
     about: SceneObject,
+    found: Manifest,
     pods: Sequence[Manifest],
 ) -> Iterator[SceneObject]:
-    """Yield the object if it is short of Pods; of a JobSet also its Jobs that are."""
-    found = _found(cluster, namespace, about)
-    if found is None:
-        return
+    """Yield the object, `found` so, if it is short of Pods; of a JobSet also its Jobs that are."""
     is_set = about.kind == JOBSETS.kind
     jobs = jobs_of(cluster, namespace, about) if is_set else ()
     if kind_of(state).evidence.is_short(found, len(jobs if is_set else pods)):

@@ -7,7 +7,7 @@ log has already is not asked for again.
 import threading
 from dataclasses import dataclass, replace
 
-from jobledger.adapters.service.evidence.absent_pods import nobody_took_up, warned_of
+from jobledger.adapters.service.evidence.absent_pods import KeptAway, kept_away
 from jobledger.adapters.service.evidence.one_capture import Capture, CaptureParts, Scene
 from jobledger.adapters.service.evidence.own_pods import is_own_pod, own_pods, own_uid
 from jobledger.adapters.service.objects.object_cache import CachedJob
@@ -17,7 +17,6 @@ from jobledger.core.jobs.control.ownership import controller_of
 from jobledger.core.jobs.evidence.pod_failures import trouble_of
 from jobledger.core.jobs.evidence.pods import pods_kept, troubles_of
 from jobledger.core.jobs.evidence.scene import DELETED, SceneObject, waiting_occasion
-from jobledger.core.jobs.evidence.untouched import UNTOUCHED
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.kinds import JobState, kind_of
 from jobledger.core.values.documents import Manifest
@@ -100,19 +99,16 @@ class Capturer:
         uid = own_uid(cluster, self._parts.live, job, kind, about.name, about.uid)
         own = SceneObject(kind=kind, name=about.name, uid=uid)
         found = own_pods(cluster, self._parts.live, namespace, own) if uid else ()
-        troubles, warned = troubles_of(pods_kept(found, str)), tuple[SceneObject, ...]()
+        troubles, away = troubles_of(pods_kept(found, str)), KeptAway()
         if not troubles:
-            warned = warned_of(cluster, self._parts.witness, state, namespace, own, found)
-            troubles = frozenset(one.kind for one in warned)
-        is_untouched = not troubles and not found and nobody_took_up(cluster, namespace, own)
-        if is_untouched:
-            troubles = frozenset({UNTOUCHED})
+            away = kept_away(cluster, self._parts.witness, state, namespace, own, found)
+            troubles = away.words
         if troubles and troubles != before:
             whole = kind_of(state).evidence.whole(job.identity, state).kind
             beside = "" if kind == whole else kind
             occasion = self._next_waiting(stream, state, scene.attempt, beside, again=bool(before))
             if occasion:
-                told = replace(scene, warned_of=warned, is_untouched=is_untouched)
+                told = replace(scene, warned_of=away.warned, is_untouched=away.is_untouched)
                 self.capture(replace(told, occasion=occasion))
         return troubles
 
