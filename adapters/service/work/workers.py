@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection
 from enum import Enum, auto
 from typing import TypeAlias
 
-from jobledger.adapters.service.work.timekeeper import ThreadPool
+from jobledger.adapters.service.work.thread_pool import ThreadPool
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.ports.clock import Clock
 from jobledger.core.values.ids import StreamId, shard_of

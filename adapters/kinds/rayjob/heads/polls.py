@@ -22,7 +22,7 @@ from jobledger.adapters.kinds.rayjob.heads.reach import Reach
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.work.inbox import Inbox
-from jobledger.adapters.service.work.timekeeper import ThreadPool
+from jobledger.adapters.service.work.thread_pool import ThreadPool
 from jobledger.adapters.telemetry.dice import dice
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics

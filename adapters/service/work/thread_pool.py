@@ -1,4 +1,4 @@
-"""Threads that wait for work: one of them watches the clock, the others sleep until they are woken.
+"""A pool of threads that do what falls due: one of them watches the clock, the others sleep.
 
 If all of them waited for the same instant, all would wake at it, and all but one for nothing. For
 the same reason one is woken at a time, and one that watches the clock only if nobody else is left.

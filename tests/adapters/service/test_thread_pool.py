@@ -7,7 +7,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from jobledger.adapters.service.work.timekeeper import Timekeeper
+from jobledger.adapters.service.work.thread_pool import Timekeeper
 from tests.support.waiting import wait_until
 
 THREADS = 6
