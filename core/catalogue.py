@@ -14,6 +14,8 @@ from jobledger.core.kinds import JobEvent as JobEvent  # noqa: PLC0414 asked for
 from jobledger.core.log.codec import decode, learn, read
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.log.upcasting import upcast
+from jobledger.core.values.documents import read_object
+from jobledger.core.values.instants import Instant
 
 SCHEMA_VERSION = 1
 """Newest version of every type; they are all in their first."""
@@ -35,16 +37,20 @@ NAMES: Mapping[type[JobEvent], str] = {cls: name for name, cls in TYPES.items()}
 
 
 def read_event(record: EventRecord) -> JobEvent:
-    """Return the event a record holds.
+    """Return the event a record holds. Raises as `event_of` does."""
+    return event_of(record.type, record.schema_version, record.payload, record.occurred_at)
+
+
+def event_of(stored: str, schema_version: int, payload: bytes, at: Instant) -> JobEvent:
+    """Return the event of a stored name, of a version of it, with a payload and an instant.
 
     Raises:
         UnknownEventType: it was written by a newer version.
         BrokenChain: its payload is not one of its type.
     """
-    cls = TYPES.get(record.type)
-    if cls is None or record.schema_version > SCHEMA_VERSION:
-        raise UnknownEventType(record.type, record.schema_version)
-    if record.schema_version == SCHEMA_VERSION:
-        return read(cls, record.payload, record.occurred_at)
-    data = upcast(record.type, record.schema_version, record.data)
-    return decode(cls, data, record.occurred_at)
+    cls = TYPES.get(stored)
+    if cls is None or schema_version > SCHEMA_VERSION:
+        raise UnknownEventType(stored, schema_version)
+    if schema_version == SCHEMA_VERSION:
+        return read(cls, payload, at)
+    return decode(cls, upcast(stored, schema_version, read_object(payload)), at)

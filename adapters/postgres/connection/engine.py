@@ -4,7 +4,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
-from sqlalchemy import URL, Engine, ExceptionContext, create_engine, event, make_url
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    ExceptionContext,
+    ExecutionContext,
+    create_engine,
+    event,
+    make_url,
+)
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -117,7 +126,24 @@ def open_engine(url: str, options: EngineOptions | None = None) -> Engine:
         password_file.read_anew(engine, password)
     event.listen(engine, "connect", prepare)
     event.listen(engine, "handle_error", _leave_read_only_server)
+    event.listen(engine, "before_cursor_execute", _send_as_asked)
     return engine
+
+
+IN_BINARY = {"in_binary": True}
+"""Execution options of a statement whose rows are sent as Postgres keeps them, not as texts."""
+
+
+def _send_as_asked(
+    _connection: Connection,
+    cursor: psycopg.Cursor[Any],
+    _statement: str,
+    _parameters: object,
+    context: ExecutionContext | None,
+    _many: bool,  # noqa: FBT001
+) -> None:
+    if context is not None and "in_binary" in context.execution_options:
+        cursor.format = psycopg.pq.Format.BINARY
 
 
 def _limits(options: EngineOptions) -> dict[str, Any]:

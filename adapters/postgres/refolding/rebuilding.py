@@ -7,7 +7,6 @@ from msgspec.structs import asdict
 
 from jobledger.core.catalogue import read_event
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow, RowChanges
-from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.ports.event_store import EventStore
 from jobledger.core.ports.history import History, JobFilter
 from jobledger.core.ports.projections import Projections
@@ -46,16 +45,8 @@ def fold_rows(store: EventStore, stream: StreamId) -> tuple[int, RowChanges] | N
     stored = store.read_stream(stream)
     if not stored:
         return None
-    return stored[-1].record.version, folded(stored)
-
-
-def folded(stored: Iterable[StoredEvent]) -> RowChanges:
-    """Return all rows that follow from the events of a stream, which has some.
-
-    Raises as `core.catalogue.read_event` does.
-    """
     _, rows = advance(View(), (read_event(item.record) for item in stored))
-    return rows
+    return stored[-1].record.version, rows
 
 
 def compare(ledger: LedgerParts, stream: StreamId) -> list[Difference]:

@@ -9,14 +9,16 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, Engine, Table, select
 
+from jobledger.adapters.postgres.connection.engine import IN_BINARY
 from jobledger.adapters.postgres.connection.errors import ledger_errors
-from jobledger.adapters.postgres.refolding.rebuilding import Row, by_key, by_key_of, folded
-from jobledger.adapters.postgres.schema.stored_events import EVENTS, events_of, is_of
-from jobledger.adapters.postgres.schema.tables import attempt, decision, effect, event, job
+from jobledger.adapters.postgres.refolding.rebuilding import Row, by_key, by_key_of
+from jobledger.adapters.postgres.schema.stored_events import EventTold, is_of, told_by
+from jobledger.adapters.postgres.schema.tables import attempt, decision, effect, job
+from jobledger.core.catalogue import event_of
 from jobledger.core.errors import BrokenChain, UnknownEventType
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
-from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.projections.differences import Key
+from jobledger.core.projections.view import View, advance
 from jobledger.core.values.ids import StreamId
 
 READ_AT_ONCE = 50
@@ -37,7 +39,7 @@ def _unequal(engine: Engine, streams: Sequence[StreamId]) -> Iterator[StreamId]:
     with ledger_errors(engine.url), engine.connect() as pooled:
         connection = pooled.execution_options(isolation_level="REPEATABLE READ")
         with connection.begin():
-            events = events_of(connection, streams, EVENTS.where(is_of(event, streams)))
+            events = told_by(connection, streams)
             jobs = _of_table(connection, streams, job, JobRow)
             attempts = _of_table(connection, streams, attempt, AttemptRow)
             decisions = _of_table(connection, streams, decision, DecisionRow)
@@ -52,17 +54,22 @@ def _of_table(
     connection: Connection, streams: Sequence[StreamId], table: Table, kind: type[_Row]
 ) -> Mapping[StreamId, list[_Row]]:
     found: dict[StreamId, list[_Row]] = {stream: [] for stream in streams}
-    for stored in connection.execute(select(table).where(is_of(table, streams))).mappings():
-        row = kind(**stored)
-        found[row.stream_id].append(row)
+    query = select(table).where(is_of(table, streams)).execution_options(**IN_BINARY)
+    with connection.execute(query) as result:
+        assert result.cursor is not None, "a SELECT has rows"
+        names = table.columns.keys()
+        for stored in result.cursor.fetchall():
+            row = kind(**dict(zip(names, stored, strict=True)))
+            found[row.stream_id].append(row)
     return found
 
 
-def _folded(events: Sequence[StoredEvent]) -> Mapping[Key, Row] | None:
+def _folded(events: Sequence[EventTold]) -> Mapping[Key, Row] | None:
     """Return the rows that follow from events; None if an event cannot be read."""
     if not events:
         return {}
     try:
-        return by_key_of(folded(events))
+        _, rows = advance(View(), [event_of(*told) for told in events])
     except (BrokenChain, UnknownEventType):
         return None
+    return by_key_of(rows)

@@ -37,7 +37,8 @@ def without_decision(
     decisions: tuple[PendingDecision, ...], ended: DecisionId
 ) -> tuple[PendingDecision, ...]:
     """Return the decisions that are still pending."""
-    return tuple(item for item in decisions if item.decision_id != ended)
+    number = ended.int  # compared as numbers: UUIDs compare in Python
+    return tuple([item for item in decisions if item.decision_id.int != number])
 
 
 def opened(event: EffectRequested) -> OpenEffect:
@@ -55,7 +56,11 @@ def opened(event: EffectRequested) -> OpenEffect:
 
 def effect_of(effects: tuple[OpenEffect, ...], effect_id: EffectId) -> OpenEffect | None:
     """Return the open effect of an id; None if it has ended."""
-    return next((item for item in effects if item.effect_id == effect_id), None)
+    number = effect_id.int
+    for item in effects:
+        if item.effect_id.int == number:
+            return item
+    return None
 
 
 def with_trouble(effects: tuple[OpenEffect, ...], event: EffectFaltered) -> tuple[OpenEffect, ...]:
@@ -84,7 +89,8 @@ def refused_once_more(
 
 def without_effect(effects: tuple[OpenEffect, ...], ended: EffectId) -> tuple[OpenEffect, ...]:
     """Return the effects that are still open."""
-    return tuple(item for item in effects if item.effect_id != ended)
+    number = ended.int
+    return tuple([item for item in effects if item.effect_id.int != number])
 
 
 def not_refused(refused: tuple[RefusedEffect, ...], kind: EffectKind) -> tuple[RefusedEffect, ...]:

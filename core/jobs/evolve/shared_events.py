@@ -102,6 +102,8 @@ class SharedEvolution(Generic[State]):
                 return self.effect_requested(state, event)
             case shared.EffectSucceeded():
                 return self.effect_succeeded(state, event)
+            case shared.StatusPublished():
+                return replace(state, published=event.resource_version, unwritten_since=None)
             case shared.EffectFaltered():
                 return self.effect_faltered(state, event)
             case shared.EffectFailed():
@@ -122,8 +124,6 @@ class SharedEvolution(Generic[State]):
             case shared.EvidenceCaptured():
                 captured = remember_occasion(state.captured, event.occasion)
                 return replace(state, captured=captured)
-            case shared.StatusPublished():
-                return replace(state, published=event.resource_version, unwritten_since=None)
             case shared.StatusWriteFailed():
                 return replace(state, unwritten_since=event.since)
             case shared.ControlReleased():

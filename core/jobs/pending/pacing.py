@@ -41,13 +41,16 @@ def done_once_more(
     What was not sent waits from the first time on: nothing but time and the specification that
     comes with it can change what the next try would find.
     """
-    before = next((item for item in repeated if item.key == key), None)
-    recent = before is not None and at - before.ended_at <= A_SHORT_WHILE
-    times = before.times + 1 if before is not None and recent else 1
     kind, name = key
+    times, others = 1, list[RepeatedEffect]()
+    for item in repeated:
+        if item.kind is not kind or item.name != name:
+            others.append(item)
+        elif at - item.ended_at <= A_SHORT_WHILE:
+            times = item.times + 1
     waiting = unsent or times > AT_ONCE_MAX
     entry = RepeatedEffect(kind=kind, name=name, times=times, ended_at=at, waiting=waiting)
-    return (*(item for item in repeated if item.key != key), entry)[-REMEMBERED_MAX:]
+    return (*others[1 - REMEMBERED_MAX :], entry)
 
 
 def is_any_waiting(refused: Iterable[RefusedEffect], repeated: Iterable[RepeatedEffect]) -> bool:

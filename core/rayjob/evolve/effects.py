@@ -20,7 +20,7 @@ from jobledger.core.jobs.evolve.open_work import (
 )
 from jobledger.core.jobs.gone import remember_gone
 from jobledger.core.jobs.identity import is_another
-from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
+from jobledger.core.jobs.pending.effects import EffectKey, EffectKind, OpenEffect
 from jobledger.core.jobs.pending.pacing import done_once_more
 from jobledger.core.rayjob import names
 from jobledger.core.rayjob.phases import SPEECHLESS
@@ -114,15 +114,14 @@ def _unsent(state: RayJobState, effect: OpenEffect, event: EffectSuperseded) -> 
 def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per kind
     """Return the state with what the effect brought about."""
     effect = effect_of(state.effects, event.effect_id)
-    state = _closed(state, event.effect_id)
     key = (event.kind, event.name)
-    told = any(item.key == key and item.trouble == state.message for item in state.refused)
     state = replace(
         state,
-        refused=tuple(item for item in state.refused if item.key != key),
+        effects=without_effect(state.effects, event.effect_id),
         repeated=done_once_more(state.repeated, key, event.at),
-        message="" if told and state.phase in SPEECHLESS else state.message,
     )
+    if state.refused:
+        state = _not_refused_any_more(state, key)
     attempt = state.attempt
     match event.kind:
         case EffectKind.ADD_FINALIZER | EffectKind.REMOVE_FINALIZER:
@@ -169,6 +168,15 @@ def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
             return state
         case _:
             assert_never(event.kind)
+
+
+def _not_refused_any_more(state: RayJobState, key: EffectKey) -> RayJobState:
+    told = any(item.key == key and item.trouble == state.message for item in state.refused)
+    return replace(
+        state,
+        refused=tuple(item for item in state.refused if item.key != key),
+        message="" if told and state.phase in SPEECHLESS else state.message,
+    )
 
 
 def _closed(state: RayJobState, effect_id: EffectId) -> RayJobState:
