@@ -142,7 +142,7 @@ def _send_as_asked(
     context: ExecutionContext | None,
     _many: bool,  # noqa: FBT001
 ) -> None:
-    if context is not None and "in_binary" in context.execution_options:
+    if context is not None and context.execution_options.get("in_binary"):
         cursor.format = psycopg.pq.Format.BINARY
 
 
