@@ -51,8 +51,8 @@ class LogReaders(Generic[State, Event, OwnEvent]):
     roles: EventRoles
     words: Callable[[OwnEvent], str]
     """What an event of its own says, in a sentence or less."""
-    completion_words: Callable[[OwnEvent], str] = lambda _: "is complete"
-    """What became of a job, by the event of its completion: `is complete`."""
+    completion_words: Callable[[OwnEvent], str] = lambda _: "is complete since"
+    """What became of a job, by the event of its completion: `is complete since`."""
     attempt_end_words: Callable[[OwnEvent], str]
     """What became of an attempt, by the event of its end: `failed`."""
     retry_words: Callable[[OwnEvent], str] = lambda _: ""

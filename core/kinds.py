@@ -169,7 +169,7 @@ def words(event: JobEvent) -> str:
 
 
 def completion_words(event: JobEvent) -> str:
-    """Return what became of a job, by the event of its completion: `is complete`."""
+    """Return what became of a job, by the event of its completion: `is complete since`."""
     return _OF_EVENT[type(event)].log.completion_words(event)
 
 

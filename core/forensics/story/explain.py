@@ -6,6 +6,7 @@ Nothing is said that no event says. Which cause a failure has is told by rules t
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import timedelta
 
 from jobledger.core.forensics.begun import attempts_begun
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
@@ -24,11 +25,11 @@ from jobledger.core.forensics.story.going_on import (
 )
 from jobledger.core.forensics.story.kept import not_known
 from jobledger.core.forensics.story.quotes import (
-    QUOTE_MAX,
     Quote,
     digest_of,
     digests_of,
     how_it_ends,
+    in_short,
     log_ends,
     loss_words,
     most_telling,
@@ -51,9 +52,10 @@ from jobledger.core.kinds import (
     standing,
 )
 from jobledger.core.values.durations import span
-from jobledger.core.values.excerpts import gist
 from jobledger.core.values.instants import Instant, rfc3339
 from jobledger.core.values.visible_text import one_line
+
+SEEN_LATE = timedelta(minutes=1)
 
 
 def explain(dossier: Dossier) -> Account:
@@ -139,8 +141,8 @@ class _Account:
         quote = self._quote(diagnosis)
         signs = {sign.version for sign in diagnosis.signs}
         shown = {quote.version} if quote is not None else set()
-        said = f": {_without_end(quote.text)}" if quote is not None else ""
-        text = f"{self._name} failed at {_at(end)}{attempts}, because {rule.because}{said}."
+        said = f": {quote.text.rstrip('.: ')}" if quote is not None else ""
+        text = f"{self._name} failed at {_ended_at(end)}{attempts}, because {rule.because}{said}."
         first = Sentence(
             text=text,
             versions=(*sorted((signs | shown) - {end.version}), end.version),
@@ -165,7 +167,7 @@ class _Account:
         how = completion_words(end.event)
         again = "" if self._last_attempt <= 1 else f" on attempt {self._last_attempt}"
         first = Sentence(
-            text=f"{self._name} {how} since {_at(end)}{again}.", versions=(end.version,)
+            text=f"{self._name} {how} {_ended_at(end)}{again}.", versions=(end.version,)
         )
         failed = self._failed_before()
         diagnosis = self._diagnosis(failed) if failed else None
@@ -186,7 +188,8 @@ class _Account:
         diagnosis = diagnose(
             [sign for sign in self._signs if sign.version == rejected.version], ran=False
         )
-        text = f"{self._name} is not valid since {_at(rejected)}: {_cut(rejected.event.message)}."
+        why = in_short(rejected.event.message)
+        text = f"{self._name} is not valid since {_at(rejected)}: {why}."
         return Account(
             outcome="not valid",
             failure_class=diagnosis.rule.name,
@@ -310,7 +313,7 @@ class _Account:
             version, whose, digests = sign.version, "", digests_of((sign,))
             came_at = sign.came_at
         else:
-            said = f": {_without_end(quote.text)}" if quotes else ""
+            said = f": {quote.text.rstrip('.: ')}" if quotes else ""
             version, whose, digests = quote.version, quote.where, digest_of(quote)
             came_at = quote.came_at
         where = f" ({whose})" if whose else ""
@@ -382,19 +385,16 @@ def _is_later_loss(sign: Sign, failed: int | None) -> bool:
 
 
 def _why(event: EndEvent) -> str:
-    if not event.reason:
-        return ""
-    said = f": {event.reason}"
-    return f"{said} ({_cut(event.message)})" if event.message else said
-
-
-def _without_end(text: str) -> str:
-    return text.rstrip(".: ")
+    said = f" ({in_short(event.message)})" if event.message else ""
+    return f": {event.reason}{said}" if event.reason else ""
 
 
 def _at(read: ReadEvent) -> str:
     return rfc3339(read.occurred_at)
 
 
-def _cut(text: str) -> str:
-    return gist(text, QUOTE_MAX).rstrip(".")
+def _ended_at(end: ReadEvent) -> str:
+    """Return when a job ended, by its cluster, and when that was seen if it was seen late."""
+    ended = getattr(end.event, "ended_at", end.occurred_at)
+    is_late = end.occurred_at - ended >= SEEN_LATE
+    return f"{rfc3339(ended)} (seen at {_at(end)})" if is_late else rfc3339(ended)

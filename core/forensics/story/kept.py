@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.forensics.story.account import Sentence
-from jobledger.core.forensics.story.quotes import QUOTE_MAX
+from jobledger.core.forensics.story.quotes import in_short
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs.events import EvidenceCaptured, ObservationGapFound
 from jobledger.core.jobs.evidence.evidence import PodEvidence
 from jobledger.core.jobs.evidence.untouched import said_untouched
-from jobledger.core.values.excerpts import gist
 from jobledger.core.values.instants import Instant
 
 
@@ -118,4 +117,4 @@ def _lost(event: EvidenceCaptured) -> str:
     if said_untouched(event.missing):
         return ""
     lost = "; ".join(f"{item.what} ({item.why})" for item in event.missing)
-    return f"Some evidence could not be had: {gist(lost, QUOTE_MAX).rstrip('.')}."
+    return f"Some evidence could not be had: {in_short(lost)}."

@@ -67,6 +67,11 @@ _WHERE = {
 """How a source is named where its own name does not do; empty: the sign says enough."""
 
 
+def in_short(text: str) -> str:
+    """Return what a text says, short enough to stand within a sentence."""
+    return gist(text, QUOTE_MAX).rstrip(".")
+
+
 def digest_of(quote: Quote | None) -> tuple[str, ...]:
     """Return the log in which a quote stands; nothing, if it stands in an event."""
     return (quote.digest,) if quote is not None and quote.digest else ()

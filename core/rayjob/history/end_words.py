@@ -6,9 +6,9 @@ from jobledger.core.rayjob.status.retry_words import on_which_cluster
 
 
 def completion_words(event: FactEvent | LifeEvent) -> str:
-    """Return what became of a job that has completed."""
+    """Return what became of a job that has completed; an instant follows."""
     stopped = isinstance(event, rayjob.JobCompleted) and event.job_status == "STOPPED"
-    return "was stopped by somebody" if stopped else "is complete"
+    return "was stopped by somebody at" if stopped else "is complete since"
 
 
 def attempt_end_words(event: FactEvent | LifeEvent) -> str:

@@ -1,5 +1,7 @@
 """TrainJobs, looked at afterwards: decided again, told, explained, shown as of an instant."""
 
+from collections.abc import Callable
+
 import pytest
 
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
@@ -9,6 +11,7 @@ from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.moment import at_instant, at_version
 from jobledger.core.forensics.story.timeline import timeline
 from jobledger.core.jobs.rows import JobRow
+from jobledger.core.trainjob.observations import JobSetEnd
 from tests.support import train_lives
 from tests.support.recorded import stored
 from tests.support.records import with_data
@@ -17,7 +20,9 @@ from tests.support.trainjobs import (
     Step,
     after,
     applied,
+    completed_end,
     counts,
+    created,
     failed_end,
     jobset,
     manifest,
@@ -98,6 +103,30 @@ def test_between_the_end_and_its_record_the_two_senses_differ() -> None:
     assert row(moment.true.job).phase == "Failed"
     assert row(moment.known.job).phase == "Running"
     assert moment.not_known
+
+
+@pytest.mark.parametrize(
+    ("end", "says"),
+    [
+        (completed_end, "TrainJob ml/train is complete since 2026-11-21T12:00:05Z"),
+        (failed_end, "TrainJob ml/train failed at 2026-11-21T12:00:05Z"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("seen_at", "late"), [(6, ""), (65, " (seen at 2026-11-21T12:01:05Z)")], ids=["soon", "late"]
+)
+def test_a_job_ended_when_its_jobset_did_however_late_that_is_seen(
+    monkeypatch: pytest.MonkeyPatch,
+    end: Callable[[float], JobSetEnd],
+    says: str,
+    seen_at: float,
+    late: str,
+) -> None:
+    story = (*created(), jobset(seen_at, counts(), end=end(5)))
+    monkeypatch.setattr(train_lives, "TRAIN_LIVES", {"train": lambda: story})
+    first = account("train").sentences[0].text
+    assert first.removeprefix(says + late)[:1] in {".", " "}, first
+    assert first.startswith(says + late)
 
 
 def test_a_version_is_the_state_that_its_decision_was_taken_in() -> None:
