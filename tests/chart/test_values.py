@@ -41,6 +41,7 @@ OTHERS: dict[str, Any] = {
     "log_format": "console",
     "log_level": "debug",
     "one_core": False,
+    "huge_pages": False,
 }
 """A value of each setting that is no number, other than its default."""
 

@@ -31,6 +31,7 @@ from jobledger.adapters.cli.running.ready_file import tell_ready
 from jobledger.adapters.cli.running.stopping import StopSignals
 from jobledger.adapters.ledger_wiring import ledger, require_rights
 from jobledger.adapters.postgres.connection.errors import describe
+from jobledger.adapters.process.huge_pages import in_huge_pages
 from jobledger.adapters.process.interpreter import SWITCH_INTERVAL_SECONDS
 from jobledger.adapters.process.one_core import on_one_core
 from jobledger.adapters.settings import Settings
@@ -106,7 +107,11 @@ def _serve(settings: Settings, ready_file: Path | None) -> None:
     if told := told_of_others(settings):
         log.warning("other_private_ledger", told=told, ledger=str(settings.data_dir))
     remember(settings)
-    with ledger(settings) as opened, on_one_core() if settings.one_core else nullcontext():
+    with (
+        ledger(settings) as opened,
+        on_one_core() if settings.one_core else nullcontext(),
+        in_huge_pages() if settings.huge_pages else nullcontext(),
+    ):
         require_rights(opened)
         running = service(settings, opened)
         gc.collect()
