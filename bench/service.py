@@ -25,6 +25,8 @@ from bench.machine import tree_cpu_seconds
 from bench.other_side import READY_SECONDS, RUN_SECONDS
 from bench.throwaway import Server, open_directory, postgres
 from jobledger.adapters.ledger_wiring import ledger
+from jobledger.adapters.process.huge_pages import in_huge_pages
+from jobledger.adapters.process.one_core import on_one_core
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.logging import configure_logging
 from jobledger.adapters.wiring import service
@@ -46,7 +48,13 @@ def measure(report: Report) -> None:
     report.setting(
         "simulated", f"ready after {READY_SECONDS} s, runs {RUN_SECONDS} s, no processes"
     )
-    with postgres(report) as server, other_side() as other, running(server, other):
+    with (
+        postgres(report) as server,
+        other_side() as other,
+        on_one_core(),
+        in_huge_pages(),
+        running(server, other),
+    ):
         report.say(f"warming up with {WARM_UP} RayJobs")
         other.order(WARM_UP, 0)
         report.say(f"{at_once} RayJobs at once")

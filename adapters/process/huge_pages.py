@@ -1,4 +1,4 @@
-"""Has the kernel keep the memory of this process in huge pages (docs/decisions/0088-huge-pages.md).
+"""Has the kernel keep the memory of this process in huge pages (docs/decisions/0089-huge-pages.md).
 
 A program that jumps about in its memory as Python does needs the address of another page of 4 KiB
 every few steps, and the processor remembers few: on a virtual machine each that it has forgotten is
