@@ -84,14 +84,18 @@ def new_certificate(
 
 
 def is_due(chain: str, names: Sequence[str], now: Instant) -> bool:
-    """Return whether a certificate has to be made anew: it ends soon, or is none for the names."""
+    """Return whether a certificate has to be made anew.
+
+    It ends soon, or has not begun (a clock was ahead when it was made), or is none for the names.
+    """
     try:
         certificate = x509.load_pem_x509_certificate(chain.encode())
         of = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
         known = of.value.get_values_for_type(x509.DNSName)
     except (ValueError, x509.ExtensionNotFound):
         return True
-    lasts = certificate.not_valid_after_utc - now > RENEWED_BEFORE_END
+    has_begun = certificate.not_valid_before_utc <= now
+    lasts = has_begun and certificate.not_valid_after_utc - now > RENEWED_BEFORE_END
     return not lasts or not set(names) <= set(known)
 
 

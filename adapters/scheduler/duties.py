@@ -1,7 +1,7 @@
 """Periodic duties of the service in APScheduler: their intervals and threads.
 
-Duties are planned by the machine's clock, which may be set back, and may take longer than a stop
-of the process can wait.
+Duties are planned by the machine's clock, which may be set, and may take longer than a stop of the
+process can wait.
 """
 
 import contextlib
@@ -18,14 +18,16 @@ class DutyStore(MemoryJobStore):  # type: ignore[misc]  # apscheduler has no typ
     """The duties in memory. All have an `IntervalTrigger`."""
 
     def get_due_jobs(self, now: datetime) -> list[Job]:
-        """Return duties that are due; one that is not, is so within one interval from now.
+        """Return duties that are due; each is planned for within one interval from now.
 
-        It is planned for later only if the clock was set back since.
+        It is for later if the clock was set back since, and for long ago if it was set forward:
+        then the engine would count each time that was missed.
         """
         for duty in self.get_all_jobs():
-            latest = now + duty.trigger.interval
-            if duty.next_run_time > latest:
-                duty._modify(next_run_time=latest)  # noqa: SLF001 as the engine does
+            every, planned = duty.trigger.interval, duty.next_run_time
+            if abs(planned - now) > every:
+                nearest = now + every if planned > now else now
+                duty._modify(next_run_time=nearest)  # noqa: SLF001 as the engine does
                 self.update_job(duty)
         due: list[Job] = super().get_due_jobs(now)
         return due

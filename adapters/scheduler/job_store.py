@@ -255,7 +255,7 @@ class DecisionJobStore(BaseJobStore):  # type: ignore[misc]  # apscheduler has n
         job._jobstore_alias = self._alias  # noqa: SLF001 what Job.__init__ would set
         job.id = str(row.decision_id)
         job.name = f"{row.kind} of {row.stream_id}"
-        job.trigger = DateTrigger(due_at)
+        job.trigger = DateTrigger(due_at, UTC)  # else the machine's, which it may not know
         job.executor = "decisions"
         job.func = self._carry_out
         job.func_ref = None

@@ -63,6 +63,11 @@ def test_when_it_is_made_anew(later: timedelta, names: tuple[str, ...], due: boo
     assert is_due(new_certificate(NAMES, NOW).chain, names, NOW + later) is due
 
 
+def test_one_that_a_later_clock_has_dated_is_made_anew() -> None:
+    """Until then whoever calls would refuse it: it is not valid yet."""
+    assert is_due(new_certificate(NAMES, NOW + timedelta(hours=1)).chain, NAMES, NOW)
+
+
 def test_what_is_no_certificate_is_made_anew() -> None:
     assert is_due("", NAMES, NOW)
     assert is_due("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", NAMES, NOW)

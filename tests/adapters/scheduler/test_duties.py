@@ -48,6 +48,20 @@ def test_no_duty_is_planned_for_later_than_one_interval_from_now() -> None:
         engine.shutdown(wait=False)
 
 
+def test_of_a_duty_that_was_missed_for_years_one_time_is_made_up_for() -> None:
+    """A machine began in 1970 and was set right: the engine counted each second since."""
+    store = DutyStore()
+    engine = BackgroundScheduler(timezone=UTC, jobstores={"default": store})
+    engine.add_job(int, IntervalTrigger(seconds=1, timezone=UTC), id="often")
+    engine.start(paused=True)
+    try:
+        later = datetime.now(UTC) + timedelta(days=60)
+        (duty,) = store.get_due_jobs(later)
+        assert duty._get_run_times(later) == [later]  # noqa: SLF001 as the engine does
+    finally:
+        engine.shutdown(wait=False)
+
+
 def test_a_duty_that_is_still_under_way_is_passed_over_without_a_word(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

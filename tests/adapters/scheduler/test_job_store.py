@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import tzlocal.unix
 from structlog.testing import capture_logs
 
 from jobledger.adapters.scheduler.handed_out import HANDED_OUT_SECONDS_MAX
@@ -50,6 +51,16 @@ class Desk:
 def test_what_is_overdue_by_hours_is_handed_out_the_earliest_first() -> None:
     desk = Desk(a_decision("b", -3600), a_decision("a", -9 * 3600), a_decision("c", 1))
     assert desk.due() == ["a", "b"]
+
+
+@pytest.mark.parametrize("zone", ["UTC0", "CET-1CEST,M3.5.0,M10.5.0/3", "Nowhere/At_All"])
+def test_it_asks_for_no_time_zone_of_the_machine(
+    zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """APScheduler takes names of zones alone: nothing was carried out, and all seemed well."""
+    monkeypatch.setenv("TZ", zone)
+    monkeypatch.setattr(tzlocal.unix, "_cache_tz", None)
+    assert Desk(a_decision("a")).due() == ["a"]
 
 
 def test_what_was_handed_out_is_not_handed_out_again_before_it_is_dealt_with() -> None:
