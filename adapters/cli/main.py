@@ -13,7 +13,7 @@ import typer
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.lazy_commands import LazyCommands
 from jobledger.adapters.cli.output import errors, exit_code
-from jobledger.adapters.cli.streams import drop, open_what_is_closed
+from jobledger.adapters.cli.streams import drop, escape_what_is_not_taken, open_what_is_closed
 from jobledger.adapters.process.interpreter import collect_seldom
 from jobledger.core.errors import JobledgerError
 
@@ -68,6 +68,7 @@ def main() -> None:
     C code of a library, which Python cannot catch, leaves the stack of each thread.
     """
     open_what_is_closed()
+    escape_what_is_not_taken()
     faulthandler.enable()
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminate)

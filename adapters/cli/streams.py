@@ -1,5 +1,8 @@
-"""Standard streams that somebody has closed, or that take nothing any more."""
+"""Standard streams that somebody has closed, or that do not take everything, or nothing more."""
 
+import codecs
+import io
+import json
 import os
 import sys
 from typing import TextIO
@@ -24,6 +27,23 @@ def open_what_is_closed() -> None:
         sys.stdout = os.fdopen(1, "w", closefd=False)
     if sys.stderr is None:
         sys.stderr = os.fdopen(2, "w", closefd=False)
+
+
+def escape_what_is_not_taken() -> None:
+    r"""Have an output of another encoding than UTF-8 say `\u00fc`, as JSON does, for `ü`.
+
+    A program that reads JSON takes it for UTF-8, and a character that the encoding lacks would end
+    the command. Errors are written so by Python.
+    """
+    codecs.register_error("as in JSON", _as_in_json)
+    out = sys.stdout
+    if isinstance(out, io.TextIOWrapper) and codecs.lookup(out.encoding).name != "utf-8":
+        out.reconfigure(encoding="ascii", errors="as in JSON")
+
+
+def _as_in_json(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError), "nothing is read so"
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def drop(stream: TextIO) -> None:

@@ -1,4 +1,4 @@
-"""A real pgBouncer in transaction mode before a server of the tests (Debian's `pgbouncer`).
+"""A real pgBouncer (Debian's `pgbouncer`) in transaction mode, mostly, before a server of tests.
 
 Its few connections to the server take turns (`server_round_robin`): what a session would rely on
 is gone with the next statement.
@@ -30,7 +30,7 @@ listen_port = {listen}
 unix_socket_dir =
 auth_type = plain
 auth_file = {users}
-pool_mode = transaction
+pool_mode = {mode}
 default_pool_size = 3
 server_round_robin = 1
 query_wait_timeout = 30
@@ -50,7 +50,7 @@ def program() -> str:
 
 
 @contextmanager
-def pooled(url: str) -> Iterator[URL]:
+def pooled(url: str, mode: str = "transaction") -> Iterator[URL]:
     """Give the address of a database through pgBouncer, for a login with the service's role.
 
     The login is `pooled_` and the name of the database; nothing else is set for it.
@@ -61,7 +61,7 @@ def pooled(url: str) -> Iterator[URL]:
         make = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {} IN ROLE jobledger_app")
         admin.execute(make.format(sql.Identifier(login), sql.Literal(PASSWORD)))
         try:
-            with _running(server, login) as port:
+            with _running(server, login, mode) as port:
                 yield server.set(username=login, password=PASSWORD, host="127.0.0.1", port=port)
         finally:
             admin.execute(
@@ -79,7 +79,7 @@ def bring_role(url: str, address: URL) -> None:
 
 
 @contextmanager
-def _running(server: URL, login: str) -> Iterator[int]:
+def _running(server: URL, login: str, mode: str) -> Iterator[int]:
     directory = temporary_directory("jobledger-pgbouncer-")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
@@ -87,7 +87,9 @@ def _running(server: URL, login: str) -> Iterator[int]:
     users.write_text(f'"{login}" "{PASSWORD}"\n')
     configuration = directory / "pgbouncer.ini"
     configuration.write_text(
-        CONFIGURATION.format(host=server.host, port=server.port, listen=port, users=users)
+        CONFIGURATION.format(
+            host=server.host, port=server.port, listen=port, users=users, mode=mode
+        )
     )
     with log.open("wb") as output:
         running = subprocess.Popen(

@@ -87,6 +87,12 @@ def parse_url(url: str) -> URL:
             f"DATABASE_URL names {parsed.drivername.partition('+')[0]}; the ledger needs Postgres: "
             "postgresql://user:password@host:5432/database"
         )
+    host, path = parsed.host or "", url.partition("?")[0].partition("://")[2].partition("/")[2]
+    if "@" in host + path:  # what is taken for them is the rest of a password
+        raise LedgerMisconfigured(
+            "DATABASE_URL cannot be read: in user, password and database @ is written %40, / %2F, "
+            ": %3A, ? %3F, # %23 and % %25"
+        )
     return parsed.set(drivername=_DRIVER)
 
 

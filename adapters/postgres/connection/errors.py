@@ -44,7 +44,7 @@ _REFUSED_STATES = {
 
 _CONNECTION_TEXTS = {
     "password authentication failed|no password supplied": _REFUSED_STATES["28P01"],
-    "database .* does not exist": _REFUSED_STATES["3D000"],
+    "database .* does not exist|no such database": _REFUSED_STATES["3D000"],
     "SSL error: .*(protocol version|unsupported protocol|no protocols available)": (
         "it and this program share no version of TLS; correct ssl_min_protocol_version and "
         "ssl_max_protocol_version"
@@ -81,6 +81,9 @@ _CONNECTION_TEXTS = {
     'invalid (connection option|URI|port|integer|SSL protocol|"?\\w+"? value)|weak sslmode': (
         "DATABASE_URL cannot be used as it is"
     ),
+    "unsupported startup parameter": (
+        "the pooler at this address takes no `options`; correct DATABASE_URL"
+    ),
 }
 """What the driver writes when a connection did not come about, and what that means."""
 
@@ -90,11 +93,16 @@ _TEMPORARY = re.compile(
     r"Temporary failure in name resolution|the database system is", re.IGNORECASE
 )
 
+_BY_STATEMENT = re.compile("in statement pooling mode")
+"""What pgBouncer says of transactions where it does not have any."""
+
 
 def describe(url: URL) -> str:
-    """Return host, port and database of a URL for messages; never user or password."""
-    host = url.host or url.query.get("host", "the local socket")
-    return f"Postgres at {host}:{url.port or 5432}/{url.database or ''}"
+    """Return hosts, port and database of a URL for messages; never user or password."""
+    told = url.host or url.query.get("host", "the local socket")
+    if not isinstance(told, str):
+        return f"Postgres at {' or '.join(told)}/{url.database or ''}"
+    return f"Postgres at {told}:{url.port or url.query.get('port', 5432)}/{url.database or ''}"
 
 
 @contextmanager
@@ -125,7 +133,8 @@ def ledger_error(error: BaseException | None, url: URL) -> LedgerError:
         return BrokenChain("append", f"an event is there already: {error.diag.message_detail}")
     if state in _UNSTORABLE_STATES:
         return BrokenChain("append", f"a text cannot be stored in Postgres: {text}")
-    if state[:2] in _PASSING_CLASSES or state in _PASSING_STATES:
+    is_passing = state[:2] in _PASSING_CLASSES or state in _PASSING_STATES
+    if is_passing and not _BY_STATEMENT.search(text):
         return LedgerUnavailable(f"{where} refuses for now: {text}")
     remedy = _remedy(error, state)
     if remedy:
@@ -134,6 +143,8 @@ def ledger_error(error: BaseException | None, url: URL) -> LedgerError:
 
 
 def _remedy(error: psycopg.Error, state: str) -> str:
+    if state == "08P01":  # it is pgBouncer that says so, as of all that it refuses
+        return "the pooler at this address pools by statement; set pool_mode = transaction there"
     if state in _SCHEMA_STATES:
         return f"there is no ledger, or an old one; {_UPGRADE}"
     if state == "42501":

@@ -12,6 +12,7 @@ from rich.text import Text
 from jobledger.adapters.cli import output
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.export import export
+from jobledger.adapters.cli.streams import escape_what_is_not_taken
 from jobledger.core.values.visible_text import one_line, visible
 
 HOSTILE = {
@@ -48,6 +49,22 @@ def test_nothing_that_is_printed_is_obeyed(said: str, *, as_text: bool) -> None:
     console.print(Text(f"job {said}!", style="red") if as_text else f"job {said}!", soft_wrap=True)
     assert OBEYED.search(written.getvalue()) is None
     assert written.getvalue().startswith("job ")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii", "iso-8859-1"])
+def test_json_is_whole_whatever_the_output_takes(
+    encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ended in a traceback, or in bytes that no reader of JSON takes."""
+    written, said = io.BytesIO(), {"message": "Größe \N{SNOWMAN} \N{ROCKET}"}
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding))
+    escape_what_is_not_taken()
+    output.print_json(said)
+    output.console.print(said["message"])
+    sys.stdout.flush()
+    document, _, text = written.getvalue().decode().rpartition("}\n")
+    assert json.loads(f"{document}}}") == said
+    assert text.startswith("Größe" if encoding == "utf-8" else r"Gr\u00f6\u00dfe \u2603 \ud83d")
 
 
 @pytest.mark.parametrize("said", HOSTILE.values(), ids=HOSTILE)

@@ -22,7 +22,7 @@ from jobledger.core.errors import LedgerMisconfigured
 from jobledger.core.ports.event_store import AppendOutcome
 from jobledger.core.projections.reporting.fold import Rules
 from tests.support.ledgers import Ledger, postgres_ledger
-from tests.support.pooler import pooled
+from tests.support.pooler import bring_role, pooled
 from tests.support.postgres import plain_url
 from tests.support.records import StreamWriter, a_stream
 from tests.support.waiting import wait_until
@@ -106,6 +106,16 @@ def test_a_login_that_brings_no_role_is_refused_with_what_to_do(address: URL) ->
     assert f'ALTER ROLE "{address.username}" SET role = "jobledger_app"' in told
     assert "the address of Postgres itself" in told
     assert "pooled:" not in told, "no password"
+
+
+def test_a_pooler_that_pools_by_statement_is_told_what_to_change(ledger_url: str) -> None:
+    """It was told as what passes, so that a service began again and again."""
+    with pooled(ledger_url, "statement") as address:
+        bring_role(ledger_url, address)
+        altered(ledger_url, address, [f"ALTER ROLE \"{address.username}\" SET timezone = 'UTC'"])
+        url = address.render_as_string(hide_password=False)
+        with pytest.raises(LedgerMisconfigured, match="set pool_mode = transaction"):
+            status(url)
 
 
 def test_what_the_login_brings_wrong_is_named(address: URL, ledger_url: str) -> None:

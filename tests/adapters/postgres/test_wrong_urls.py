@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import make_url
 
 from jobledger.adapters.postgres.connection.engine import open_engine, parse_url, require_supported
-from jobledger.adapters.postgres.connection.errors import ledger_error
+from jobledger.adapters.postgres.connection.errors import describe, ledger_error
 from jobledger.adapters.postgres.log.event_store import PostgresEventStore
 from jobledger.adapters.postgres.schema.version import status
 from jobledger.core.errors import BrokenChain, LedgerError, LedgerMisconfigured, LedgerUnavailable
@@ -53,6 +53,29 @@ def test_what_is_no_url_is_not_repeated(url: str) -> None:
         parse_url(url)
     assert SECRET not in str(refused.value)
     assert refused.value.__suppress_context__ or SECRET not in repr(refused.value.__cause__)
+
+
+@pytest.mark.parametrize(
+    "password", [f"p@{SECRET}", f"p@x/{SECRET}", f"1/{SECRET}", f"p@/{SECRET}"]
+)
+def test_of_a_password_that_was_not_quoted_nothing_is_told(password: str) -> None:
+    """Its rest was taken for host and database, which every message names."""
+    with pytest.raises(LedgerMisconfigured, match=r"@ is written %40, / %2F") as refused:
+        parse_url(f"postgresql://user:{password}@host:5432/x")
+    assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("postgresql://u:p%40%2F@h/d?user=a@b", "h:5432/d"),
+        ("postgresql://u@server:p@h:1/d%40", "h:1/d@"),
+        ("postgresql:///d?host=/run/pg&port=5433", "/run/pg:5433/d"),
+        ("postgresql:///d?host=one:1&host=two:2", "one:1 or two:2/d"),
+    ],
+)
+def test_where_the_server_is_said_to_be(url: str, told: str) -> None:
+    assert describe(parse_url(url)) == f"Postgres at {told}"
 
 
 @pytest.mark.parametrize("scheme", ["mysql", "sqlite", "mysql+pymysql"])
@@ -144,6 +167,8 @@ def test_what_answers_is_not_postgres(web_server: int) -> None:
         ),
         ('weak sslmode "verify-ca" may not be used with sslrootcert=system', "DATABASE_URL cannot"),
         ('invalid "ssl_min_protocol_version" value: "TLSv1.4"', "DATABASE_URL cannot be used"),
+        ("FATAL: no such database: x", "there is no such database"),
+        ("FATAL: unsupported startup parameter: options", "the pooler at this address takes no"),
         ("server does not support SSL, but SSL was required", "it speaks no TLS"),
         (
             'root certificate file "/nonexistent" does not exist Either provide the file, or',
