@@ -25,7 +25,8 @@ def lacks_room(engine: Engine) -> str:
     Raises:
         LedgerError: the database does not answer.
     """
-    with ledger_errors(engine.url), engine.connect() as connection:
+    one_transaction = engine.execution_options(isolation_level="READ COMMITTED")
+    with ledger_errors(engine.url), one_transaction.begin() as connection:
         connection.execute(_OF_OWN_DISK)
         connection.execute(_IN_LITTLE_MEMORY)
         try:

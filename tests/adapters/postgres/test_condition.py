@@ -93,6 +93,28 @@ def test_a_full_disk_is_named(owner: Engine, ledger_url: str, state: str, *, is_
     assert told == [f"the disk of the database is full: {FULL}"] * is_told
 
 
+def test_what_is_sorted_is_written_however_much_memory_a_sort_may_have(
+    owner: Engine, ledger_url: str
+) -> None:
+    """What has room in memory finds room on any disk."""
+    with tampering(ledger_url) as superuser:
+        superuser.execute(f"ALTER DATABASE \"{superuser.info.dbname}\" SET work_mem = '256MB'")
+    owner.dispose()
+    before = written_beside_tables(owner)
+
+    def is_written() -> bool:
+        assert lacks_room(owner) == ""
+        return written_beside_tables(owner) > before
+
+    wait_until(is_written, "it was written beside the tables")
+
+
+def written_beside_tables(engine: Engine) -> int:
+    told = text("SELECT temp_bytes FROM pg_stat_database WHERE datname = current_database()")
+    with engine.connect() as connection:
+        return int(connection.execute(told).scalar_one())
+
+
 def test_asking_for_room_changes_nothing(owner: Engine) -> None:
     wait_until(lambda: writes_no_wal(owner), "not even a line of Postgres' own log is written")
 
