@@ -59,9 +59,8 @@ class Moment:
 
 def at_instant(events: Sequence[ReadEvent], at: Instant) -> Moment:
     """Return the job as it was, and as it was known, at an instant."""
-    occurred = [read for read in events if read.occurred_at <= at]
     recorded = [read for read in events if read.recorded_at <= at]
-    return _moment(at, occurred, recorded)
+    return _moment(at, _occurred(events, at), recorded)
 
 
 def at_version(events: Sequence[ReadEvent], version: int) -> Moment:
@@ -74,8 +73,17 @@ def at_version(events: Sequence[ReadEvent], version: int) -> Moment:
         message = f"the versions of this job are 1 to {len(events)}"
         raise IndexError(message)
     at = events[version - 1].recorded_at
+    return _moment(at, _occurred(events, at), events[:version])
+
+
+def _occurred(events: Sequence[ReadEvent], at: Instant) -> Sequence[ReadEvent]:
+    """Return what had occurred by an instant.
+
+    Who the job is, its first event tells; of one that was found under way or over, what is told
+    of it after that occurred before, and it was this job then.
+    """
     occurred = [read for read in events if read.occurred_at <= at]
-    return _moment(at, occurred, events[:version])
+    return occurred if not occurred or occurred[0] is events[0] else [events[0], *occurred]
 
 
 def _moment(at: Instant, occurred: Sequence[ReadEvent], recorded: Sequence[ReadEvent]) -> Moment:

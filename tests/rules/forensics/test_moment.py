@@ -6,7 +6,9 @@ from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent, reader_
 from jobledger.core.forensics.story.moment import Moment, PartKnown, at_instant, at_version
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.kinds import part_of
+from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.rayjob.phases import Phase
+from tests.rules.rayjob.test_ledger_behind import ours
 from tests.support import rayjob_stories as stories
 from tests.support.rayjob_builders import after, cluster, interrupted, nothing_new, poll, submitter
 from tests.support.recorded import recorded, stored
@@ -53,6 +55,19 @@ def test_before_the_first_sight_nothing_is_known() -> None:
     assert (moment.true.version, moment.known.version, moment.known.job) == (0, 0, None)
     early = at_instant(events, after(1))
     assert (early.true.version > 0, early.known.version) == (True, 0)
+
+
+def test_of_a_job_that_was_found_when_it_was_over_what_was_true_before_is_told() -> None:
+    """Its end, dated by its status, is before it was seen: nobody said whose end that was."""
+    ended = SeenStatus(
+        phase="Failed", reason="AppFailed", started_at=after(300), ended_at=after(380), failed=1
+    )
+    events = read(ours(400, ended))
+    moment = at_instant(events, after(390))
+    assert job(moment, "true").phase == Phase.FAILED
+    assert (moment.known.version, moment.known.job) == (0, None)
+    assert 1 in moment.not_known
+    assert at_instant(events, after(290)).true.version == 0
 
 
 def test_a_version_is_the_instant_at_which_it_was_written_down() -> None:
