@@ -22,7 +22,6 @@ from jobledger.adapters.http.api.review import Creator, KubernetesReviewer
 from jobledger.adapters.http.page.door import Door
 from jobledger.adapters.http.page.parts import PageParts
 from jobledger.adapters.http.page.site import page_routes
-from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.ledger_wiring import Ledger, report_rules
 from jobledger.adapters.postgres.connection.analyzing import analyze_grown
 from jobledger.adapters.postgres.connection.identity import database_identity
@@ -33,6 +32,7 @@ from jobledger.adapters.postgres.schema.version import status
 from jobledger.adapters.postgres.verifying.seals import PostgresSeals
 from jobledger.adapters.postgres.verifying.verify import Extent, verify
 from jobledger.adapters.scheduler.alarms import SchedulerAlarms
+from jobledger.adapters.service.assembly import ServicePorts
 from jobledger.adapters.service.evidence.capture import Capturer
 from jobledger.adapters.service.evidence.one_capture import CaptureParts
 from jobledger.adapters.service.objects.object_cache import ObjectCache
@@ -42,8 +42,8 @@ from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import BrokenChain, JobledgerError, LedgerMisconfigured
 from jobledger.core.forensics.seals.seals import Seal
+from jobledger.core.ports.evidence import PodWitness
 from jobledger.core.ports.projections import Snapshots
-from jobledger.core.ports.ray_jobs import RayJobs
 from jobledger.core.values.instants import Instant
 
 log = get_logger(__name__)
@@ -252,8 +252,8 @@ def with_api_if_allowed(
 def capturer(
     settings: Settings,
     store: PostgresEvidence,
-    cluster: KubernetesCluster,
-    ray: RayJobs,
+    witness: PodWitness,
+    ports: ServicePorts,
     live: ObjectCache,
     inbox: Inbox,
 ) -> Capturer | None:
@@ -262,13 +262,13 @@ def capturer(
         return None
     return Capturer(
         CaptureParts(
-            cluster=cluster,
-            witness=cluster,
-            ray=ray,
+            cluster=ports.cluster,
+            witness=witness,
+            ray=ports.ray,
             live=live,
             store=store,
             inbox=inbox,
-            clock=SystemClock(),
+            clock=ports.clock,
             limit=timedelta(seconds=settings.evidence_seconds),
         )
     )

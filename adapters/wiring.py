@@ -160,9 +160,7 @@ def _assembled(basis: _Basis, alarms: SchedulerAlarms) -> Parts:
     )
     hooks = ServiceHooks(
         stopping=threading.Event(),
-        capturer=partial(
-            forensic_wiring.capturer, settings, basis.opened.evidence, basis.cluster, ray
-        ),
+        capturer=partial(forensic_wiring.capturer, settings, basis.opened.evidence, basis.cluster),
         announce=lambda announce, live: announcing(
             announce, KubeRayMetrics(basis.metrics.registry, live)
         ),

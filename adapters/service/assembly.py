@@ -93,7 +93,7 @@ class ServiceHooks:
     """Set once the service is to stop."""
     pause: Callable[[float], bool] | None = None
     """Waits so many seconds; True if the service is to stop. None: waits for `stopping`."""
-    capturer: Callable[[ObjectCache, Inbox], Capturer | None] = lambda *_: None
+    capturer: Callable[[ServicePorts, ObjectCache, Inbox], Capturer | None] = lambda *_: None
     """Makes what captures evidence."""
     announce: Callable[[Announce, ObjectCache], Announce] = lambda announce, _: announce
     """Adds to what is told of events that users see."""
@@ -300,7 +300,7 @@ def _effect_context(
         clock=ports.clock,
         metrics=options.metrics,
         may_act=ports.leases.may_act,
-        evidence=hooks.capturer(stores.live, stores.inbox),
+        evidence=hooks.capturer(ports, stores.live, stores.inbox),
         dice=options.dice,
     )
 

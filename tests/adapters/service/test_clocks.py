@@ -4,17 +4,26 @@ import math
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
+from jobledger.adapters.forensic_wiring import capturer
+from jobledger.adapters.postgres.log.evidence import PostgresEvidence
+from jobledger.adapters.service.assembly import ServicePorts
 from jobledger.adapters.service.clocks import APART_MAX, GOES_ON, LED_WITHIN, Clocks
+from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.steady_clock import STEP_MAX, SteadyClock
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.rows import DecisionRow
 from jobledger.core.values.instants import Instant
+from tests.adapters.service.evidence_scene import Witness
+from tests.adapters.service.parts import Bench
+from tests.support.evidence import MemoryEvidence
 from tests.support.records import NOON, a_decision_row, a_stream
 
 HOUR = timedelta(hours=1)
@@ -197,6 +206,17 @@ def test_a_step_that_is_not_followed_is_said_once() -> None:
 
 def test_a_clock_that_was_never_asked_is_ahead_of_nobody_knows_what() -> None:
     assert math.isnan(Machine().clocks.ahead_of("database"))
+
+
+def test_evidence_is_dated_as_all_else_is() -> None:
+    """By the clock of the machine, it was an hour before what had failed, or after."""
+    bench, ours = Bench(), SteadyClock()
+    ports = cast(ServicePorts, SimpleNamespace(cluster=bench.cluster, ray=bench.ray, clock=ours))
+    kept, settings = cast(PostgresEvidence, MemoryEvidence()), Settings()
+    captures = capturer(settings, kept, Witness(), ports, bench.live, bench.inbox)
+    assert captures is not None
+    assert captures._parts.clock is ours  # noqa: SLF001 what dates what it captures
+    captures.stop()
 
 
 def test_nobody_is_off_of_two_that_differ() -> None:
