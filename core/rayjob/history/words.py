@@ -120,8 +120,10 @@ def _life(event: LifeEvent) -> str:  # noqa: C901, PLR0911, PLR0912 one case per
             ray = f", Ray says {event.status.job_status}" if event.status.job_status else ""
             return f"its controller shows {event.status.phase or 'New'}{ray}"
         case rayjob.TransitionsMissed():
-            after = event.after or "New"
-            return f"how attempt {event.attempt} ended was not seen; {after} was shown next"
+            which = f"attempt {event.attempt or 1}"
+            if not event.attempt and event.failed > 1:  # none was known of them
+                which = f"attempts 1 to {event.failed}"
+            return f"how {which} ended was not seen; {event.after or 'New'} was shown next"
         case _:
             assert_never(event)
 

@@ -2,14 +2,17 @@
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from jobledger.core.forensics.story.account import Account
 from jobledger.core.forensics.story.explain import explain
+from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.values.instants import rfc3339
 from tests.rules.forensics.corpus.cases import Capture, waiting
+from tests.rules.rayjob.test_ledger_behind import ours
 from tests.rules.rayjob.test_recording import shown
-from tests.support.rayjob_builders import after, cluster
+from tests.support.rayjob_builders import after, cluster, cluster_of, submission_of
 from tests.support.rayjob_builders import named as ray_named
 from tests.support.recorded import dossier_of
 from tests.support.rows import Step
@@ -41,6 +44,17 @@ def test_signs_of_the_attempt_in_which_it_was_found_are_none_of_the_next() -> No
     assert " after 2 attempts, because" in first
     assert "ValueError: no data" in first
     assert second.startswith(f"The first sign was at {rfc3339(after(160))}")
+
+
+@pytest.mark.parametrize(("failed", "which"), [(2, "attempt 1"), (5, "attempts 1 to 4")])
+def test_attempts_of_which_nobody_knows_are_told_by_their_numbers(failed: int, which: str) -> None:
+    """It told how "attempt 0" ended."""
+    name, job_id = cluster_of(failed), submission_of(failed)
+    said = SeenStatus(
+        phase="Failed", started_at=after(300), failed=failed, cluster_name=name, job_id=job_id
+    )
+    missed = f"Not everything was seen: how {which} ended was not seen; Failed was shown next."
+    assert missed in texts(told(ours(400, said)))
 
 
 def test_why_its_pods_wait_is_told_while_they_do() -> None:
