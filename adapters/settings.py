@@ -232,7 +232,7 @@ class Settings(BaseSettings):
     huge_pages: bool = True
     """Whether `jobledger run` asks the kernel to keep its memory in pages of 2 MiB.
 
-    A tenth less CPU; where transparent huge pages are switched off nothing changes.
+    A tenth less CPU. Where transparent huge pages are switched off nothing changes.
     """
     host: str = "127.0.0.1"
     """Address to serve on; `::` takes connections over IPv6 and over IPv4."""
