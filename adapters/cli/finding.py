@@ -1,13 +1,18 @@
-"""Resolves the argument JOB: a name, `namespace/name`, or a UID."""
+"""Resolves the argument JOB: a name, `namespace/name`, a UID, or the id of a stream."""
 
+import re
 from collections.abc import Sequence
+from uuid import UUID
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.output import fail
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.ports.history import History, JobFilter
+from jobledger.core.values.ids import StreamId
 
 MATCHES_MAX = 20
+
+_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def find_job(history: History, name: str, namespace: str = "", cluster: str = "") -> JobRow:
@@ -25,7 +30,7 @@ def find_job(history: History, name: str, namespace: str = "", cluster: str = ""
 
 
 def named(job: str, namespace: str = "") -> tuple[str, str]:
-    """Return the namespace (empty: any) and the name or UID that a JOB means."""
+    """Return the namespace (empty: any) and the name, UID or stream that a JOB means."""
     space, slash, name = job.partition("/")
     return (space, name) if slash else (namespace, job)
 
@@ -41,10 +46,14 @@ def matches(
     if asked not in {"", namespace}:
         fail(f"{name} is in namespace {namespace}, and not in {asked}; say one", ExitCode.USAGE)
     if not given.strip():
-        fail(f"{name!r} names no job; say a name, namespace/name or UID", ExitCode.USAGE)
+        fail(f"{name!r} names no job; say a name, namespace/name, UID or stream", ExitCode.USAGE)
     by_name = JobFilter(cluster=cluster, namespace=namespace, name=given)
     found = history.jobs(by_name, MATCHES_MAX)
-    return found or history.jobs(JobFilter(cluster=cluster, uid=given), MATCHES_MAX)
+    found = found or history.jobs(JobFilter(cluster=cluster, uid=given), MATCHES_MAX)
+    if found or not _UUID.fullmatch(given):
+        return found
+    by_stream = JobFilter(cluster=cluster, stream_id=StreamId(UUID(given)))
+    return history.jobs(by_stream, MATCHES_MAX)
 
 
 def choose(found: Sequence[JobRow], name: str) -> JobRow:

@@ -24,7 +24,8 @@ IN_THE_LEDGER = "the ledger"
 JobArgument = Annotated[
     str,
     typer.Argument(
-        help="Name, namespace/name or UID; or the file of a bundle.", autocompletion=complete_job
+        help="Name, namespace/name, UID or stream; or the file of a bundle.",
+        autocompletion=complete_job,
     ),
 ]
 

@@ -31,7 +31,8 @@ from jobledger.core.forensics.seals.seals import Seal
 
 def export(
     job: Annotated[
-        str, typer.Argument(help="Name, namespace/name or UID.", autocompletion=complete_job)
+        str,
+        typer.Argument(help="Name, namespace/name, UID or stream.", autocompletion=complete_job),
     ],
     namespace: NamespaceOption = "",
     cluster: ClusterOption = "",

@@ -30,7 +30,7 @@ def decisions(
     job: Annotated[
         str | None,
         typer.Argument(
-            help="Name, namespace/name or UID. Without it: all pending ones.",
+            help="Name, namespace/name, UID or stream. Without it: all pending ones.",
             autocompletion=complete_job,
         ),
     ] = None,

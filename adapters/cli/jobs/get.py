@@ -56,7 +56,8 @@ COLUMNS = (
 Job = Annotated[
     str | None,
     typer.Argument(
-        help="Name, namespace/name or UID. Without it: all jobs.", autocompletion=complete_job
+        help="Name, namespace/name, UID or stream. Without it: all jobs.",
+        autocompletion=complete_job,
     ),
 ]
 

@@ -59,7 +59,7 @@ def recover(
     job: Annotated[
         str | None,
         typer.Argument(
-            help="Name, namespace/name or UID. Without it: list what is held.",
+            help="Name, namespace/name, UID or stream. Without it: list what is held.",
             autocompletion=complete_job,
         ),
     ] = None,

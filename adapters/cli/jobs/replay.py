@@ -36,7 +36,7 @@ def replay(
         str,
         typer.Argument(
             autocompletion=complete_job,
-            help="Name, namespace/name or UID; a bundle; or a directory of bundles. "
+            help="Name, namespace/name, UID or stream; a bundle; or a directory of bundles. "
             "Without it: every job of the ledger.",
         ),
     ] = "",

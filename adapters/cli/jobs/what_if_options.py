@@ -21,7 +21,8 @@ Job = Annotated[
     str,
     typer.Argument(
         autocompletion=complete_job,
-        help="Name, namespace/name or UID; or a bundle. Without it: all jobs of the period.",
+        help="Name, namespace/name, UID or stream; or a bundle. "
+        "Without it: all jobs of the period.",
     ),
 ]
 Since = Annotated[str, typer.Option(help="Jobs created from then on: a date, a time, or 14d.")]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import cast
+from uuid import UUID
 
 import pytest
 import typer
@@ -13,6 +14,7 @@ from jobledger.core.catalogue import read_event
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.ports.history import History, JobFilter
 from jobledger.core.projections.view import View, advance
+from jobledger.core.values.ids import StreamId
 from tests.support.lives import LIVES
 from tests.support.recorded import recorded
 
@@ -29,11 +31,11 @@ class _Rows:
         self._rows = rows
 
     def jobs(self, wanted: JobFilter, limit: int) -> Sequence[JobRow]:
-        fields = ("cluster", "namespace", "name", "uid")
+        fields = ("cluster", "namespace", "name", "uid", "stream_id")
         return [
             row
             for row in self._rows
-            if all(getattr(wanted, one) in ("", getattr(row, one)) for one in fields)
+            if all(getattr(wanted, one) in ("", None, getattr(row, one)) for one in fields)
         ][:limit]
 
 
@@ -86,4 +88,13 @@ def test_of_jobs_that_followed_each_other_the_youngest_is_meant() -> None:
 def test_a_job_of_another_cluster_is_none() -> None:
     with pytest.raises(typer.Exit) as refused:
         find_job(history(EAST), EAST.name, "", "west")
+    assert refused.value.exit_code == ExitCode.NOT_FOUND
+
+
+def test_the_id_of_a_stream_says_which_is_meant_as_log_lines_tell_it() -> None:
+    another = replace(OTHER, stream_id=StreamId(UUID(int=7)))
+    everything = history(EAST, another)
+    assert find_job(everything, str(another.stream_id)) == another
+    with pytest.raises(typer.Exit) as refused:
+        find_job(everything, str(UUID(int=8)))
     assert refused.value.exit_code == ExitCode.NOT_FOUND
