@@ -19,7 +19,7 @@ from jobledger.adapters.postgres.log.history import PostgresHistory
 from jobledger.adapters.postgres.refolding.all_jobs import rebuild_all
 from jobledger.adapters.postgres.refolding.processes import PROCESS_JOBS
 from jobledger.adapters.postgres.refolding.replaying import replay_all
-from jobledger.adapters.postgres.schema.stored_events import EventTold, told_by
+from jobledger.adapters.postgres.schema.stored_events import StoredPayload, payloads_of
 from jobledger.adapters.postgres.verifying.seals import PostgresSeals
 from jobledger.adapters.postgres.verifying.verify import Extent, verify
 from jobledger.core.catalogue import event_of
@@ -94,7 +94,7 @@ def _fold_and_replay(report: Report, engine: Engine) -> None:
     store = PostgresEventStore(engine, lambda: datetime.now(UTC))
     streams = list(PostgresHistory(engine).streams())
     report.say("refolding every job")
-    _rates(report, "refold", _told(engine, streams), _fold)
+    _rates(report, "refold", _payloads(engine, streams), _fold)
     report.say("deciding jobs again")
     some = streams[:REPLAYED_MAX]
     _rates(report, "replay", _read(store, some), _decide_again)
@@ -130,10 +130,10 @@ def _read(store: PostgresEventStore, streams: list[StreamId]) -> Iterator[tuple[
         yield from (tuple(events) for events in read.values())
 
 
-def _told(engine: Engine, streams: list[StreamId]) -> Iterator[list[EventTold]]:
+def _payloads(engine: Engine, streams: list[StreamId]) -> Iterator[list[StoredPayload]]:
     with engine.connect() as connection:
         for at in range(0, len(streams), READ_AT_ONCE):
-            yield from told_by(connection, streams[at : at + READ_AT_ONCE]).values()
+            yield from payloads_of(connection, streams[at : at + READ_AT_ONCE]).values()
 
 
 _Job = TypeVar("_Job", bound=Sized)
@@ -149,8 +149,8 @@ def _rates(report: Report, name: str, jobs: Iterable[_Job], work: Callable[[_Job
     report.figure(f"{name}, CPU", (time.process_time() - cpu) / events * 1e6, "µs per event")
 
 
-def _fold(job: list[EventTold]) -> None:
-    advance(View(), [event_of(*told) for told in job])
+def _fold(job: list[StoredPayload]) -> None:
+    advance(View(), [event_of(*stored) for stored in job])
 
 
 def _decide_again(job: tuple[StoredEvent, ...]) -> None:

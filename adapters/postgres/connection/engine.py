@@ -42,6 +42,9 @@ _DRIVER = "postgresql+psycopg"
 _READ_ONLY = "25006"
 """SQLSTATE of a write that a server refuses because it, or the session, only reads."""
 
+IN_BINARY = {"in_binary": True}
+"""Execution options of a statement whose rows are sent as Postgres keeps them, not as texts."""
+
 _KEEPALIVES = {
     "keepalives_idle": 10,  # seconds of silence before the first probe
     "keepalives_interval": 5,  # seconds between probes
@@ -134,10 +137,6 @@ def open_engine(url: str, options: EngineOptions | None = None) -> Engine:
     event.listen(engine, "handle_error", _leave_read_only_server)
     event.listen(engine, "before_cursor_execute", _send_as_asked)
     return engine
-
-
-IN_BINARY = {"in_binary": True}
-"""Execution options of a statement whose rows are sent as Postgres keeps them, not as texts."""
 
 
 def _send_as_asked(

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, Table, select
 from jobledger.adapters.postgres.connection.engine import IN_BINARY
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.refolding.rebuilding import Row, by_key, by_key_of
-from jobledger.adapters.postgres.schema.stored_events import EventTold, is_of, told_by
+from jobledger.adapters.postgres.schema.stored_events import StoredPayload, is_of, payloads_of
 from jobledger.adapters.postgres.schema.tables import attempt, decision, effect, job
 from jobledger.core.catalogue import event_of
 from jobledger.core.errors import BrokenChain, UnknownEventType
@@ -39,7 +39,7 @@ def _unequal(engine: Engine, streams: Sequence[StreamId]) -> Iterator[StreamId]:
     with ledger_errors(engine.url), engine.connect() as pooled:
         connection = pooled.execution_options(isolation_level="REPEATABLE READ")
         with connection.begin():
-            events = told_by(connection, streams)
+            events = payloads_of(connection, streams)
             jobs = _of_table(connection, streams, job, JobRow)
             attempts = _of_table(connection, streams, attempt, AttemptRow)
             decisions = _of_table(connection, streams, decision, DecisionRow)
@@ -64,12 +64,12 @@ def _of_table(
     return found
 
 
-def _folded(events: Sequence[EventTold]) -> Mapping[Key, Row] | None:
+def _folded(events: Sequence[StoredPayload]) -> Mapping[Key, Row] | None:
     """Return the rows that follow from events; None if an event cannot be read."""
     if not events:
         return {}
     try:
-        _, rows = advance(View(), [event_of(*told) for told in events])
+        _, rows = advance(View(), [event_of(*stored) for stored in events])
     except (BrokenChain, UnknownEventType):
         return None
     return by_key_of(rows)

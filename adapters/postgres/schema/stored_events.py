@@ -35,13 +35,13 @@ EVENTS: Select[Any] = select(
 ).execution_options(**IN_BINARY)
 """All events. What narrows it down and orders it is added to it."""
 
-EventTold: TypeAlias = tuple[str, int, bytes, Instant]
+StoredPayload: TypeAlias = tuple[str, int, bytes, Instant]
 """What `core.catalogue.event_of` makes an event of: type, schema version, payload, instant."""
 
-_TOLD = select(
+_PAYLOADS = select(
     event.c.stream_id, event.c.type, event.c.schema_version, event.c.occurred_at, _PAYLOAD
 ).execution_options(**IN_BINARY)
-"""What of an event says what happened: a third of the cost of all of it."""
+"""What a fold needs of events: a third of the cost of whole rows."""
 
 
 def stored_events(connection: Connection, query: Select[Any]) -> list[StoredEvent]:
@@ -66,12 +66,12 @@ def events_of(
     return found
 
 
-def told_by(
+def payloads_of(
     connection: Connection, streams: Collection[StreamId]
-) -> dict[StreamId, list[EventTold]]:
-    """Return what the events of some streams say, each stream's in order."""
-    found: dict[StreamId, list[EventTold]] = {stream: [] for stream in streams}
-    ordered = _TOLD.where(is_of(event, streams)).order_by(event.c.stream_id, event.c.version)
+) -> dict[StreamId, list[StoredPayload]]:
+    """Return what a fold needs of the events of some streams, each stream's in order."""
+    found: dict[StreamId, list[StoredPayload]] = {stream: [] for stream in streams}
+    ordered = _PAYLOADS.where(is_of(event, streams)).order_by(event.c.stream_id, event.c.version)
     with connection.execute(ordered) as result:
         assert result.cursor is not None, "a SELECT has rows"
         for stream, kind, schema_version, occurred_at, data in result.cursor.fetchall():

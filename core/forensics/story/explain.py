@@ -55,7 +55,7 @@ from jobledger.core.values.durations import span
 from jobledger.core.values.instants import Instant, rfc3339
 from jobledger.core.values.visible_text import one_line
 
-SEEN_LATE = timedelta(minutes=1)
+SEEN_LATE = timedelta(minutes=1)  # an end that is seen so much later is told with both
 
 
 def explain(dossier: Dossier) -> Account:

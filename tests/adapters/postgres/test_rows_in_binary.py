@@ -5,7 +5,7 @@ from psycopg.pq import Format
 from sqlalchemy import Engine, literal, select
 
 from jobledger.adapters.postgres.connection.engine import IN_BINARY
-from jobledger.adapters.postgres.schema.stored_events import EVENTS, stored_event, told_by
+from jobledger.adapters.postgres.schema.stored_events import EVENTS, stored_event, payloads_of
 from tests.support.ledgers import postgres_ledger
 from tests.support.records import StreamWriter, a_stream
 
@@ -30,9 +30,9 @@ def test_events_are_the_same_in_both_forms(engine: Engine) -> None:
         as_texts = connection.execute(EVENTS.execution_options(in_binary=False))
         assert [stored_event(row).record for row in as_texts] == list(part.events)
         assert [event.record for event in ledger.store.read_after(0, 9)] == list(part.events)
-        told = told_by(connection, [writer.stream_id, a_stream("another")])
-    assert told[a_stream("another")] == []
-    assert told[writer.stream_id] == [
+        found = payloads_of(connection, [writer.stream_id, a_stream("another")])
+    assert found[a_stream("another")] == []
+    assert found[writer.stream_id] == [
         (event.type, event.schema_version, event.payload, event.occurred_at)
         for event in part.events
     ]
