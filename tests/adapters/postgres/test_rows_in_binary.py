@@ -5,7 +5,7 @@ from psycopg.pq import Format
 from sqlalchemy import Engine, literal, select
 
 from jobledger.adapters.postgres.connection.engine import IN_BINARY
-from jobledger.adapters.postgres.schema.stored_events import EVENTS, stored_event, payloads_of
+from jobledger.adapters.postgres.schema.stored_events import EVENTS, payloads_of, stored_event
 from tests.support.ledgers import postgres_ledger
 from tests.support.records import StreamWriter, a_stream
 
