@@ -5,14 +5,15 @@ every few steps, and the processor remembers few: on a virtual machine each that
 looked up twice over. Pages of 2 MiB are few enough to be remembered.
 """
 
-import contextlib
 import ctypes
 import re
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from jobledger.adapters.process.meanwhile import meanwhile
 from jobledger.adapters.telemetry.logging import get_logger
 
 FIRST_SECONDS = 5.0
@@ -108,17 +109,9 @@ def advice() -> Madvise:
     return madvise
 
 
-@contextlib.contextmanager
-def in_huge_pages() -> Iterator[None]:
+def in_huge_pages() -> AbstractContextManager[None]:
     """Keep the memory of this process in huge pages meanwhile, where the system has such."""
-    stopped = threading.Event()
-    thread = threading.Thread(target=keep_asking, args=(stopped,), name="huge-pages", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stopped.set()
-        thread.join()
+    return meanwhile("huge-pages", keep_asking)
 
 
 def keep_asking(stopped: threading.Event) -> None:

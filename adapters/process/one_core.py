@@ -9,8 +9,10 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+from jobledger.adapters.process.meanwhile import meanwhile
 from jobledger.adapters.telemetry.dice import dice
 from jobledger.adapters.telemetry.logging import get_logger
 
@@ -100,17 +102,9 @@ class OneCore:
 _chosen: OneCore | None = None
 
 
-@contextlib.contextmanager
-def on_one_core() -> Iterator[None]:
+def on_one_core() -> AbstractContextManager[None]:
     """Keep this process on one core meanwhile, where the system lets it choose."""
-    stopped = threading.Event()
-    thread = threading.Thread(target=_keep_choosing, args=(stopped,), name="one-core", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stopped.set()
-        thread.join()
+    return meanwhile("one-core", _keep_choosing)
 
 
 def _keep_choosing(stopped: threading.Event) -> None:
