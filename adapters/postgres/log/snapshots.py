@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from sqlalchemy import ARRAY, Engine, Uuid, and_, any_, literal, select, text
 
-from jobledger.adapters.postgres.connection.engine import IN_BINARY
+from jobledger.adapters.postgres.connection.driver_rows import driver_rows
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.schema.tables import event, snapshot
 from jobledger.core.ports.projections import Snapshot
@@ -36,12 +36,10 @@ class PostgresSnapshots:
         """See `core.ports.projections.Snapshots.read`."""
         wanted = snapshot.c.stream_id == any_(literal(list(streams), ARRAY(Uuid)))
         query = select(*(snapshot.c[name] for name in _FIELDS)).select_from(_BORNE_OUT)
-        query = query.where(wanted, snapshot.c.folded_by == folded_by).execution_options(
-            **IN_BINARY
-        )
+        query = query.where(wanted, snapshot.c.folded_by == folded_by)
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            found = connection.execute(query)
-            return [Snapshot(**dict(zip(_FIELDS, row, strict=True))) for row in found]
+            found = driver_rows(connection, query)
+        return [Snapshot(**dict(zip(_FIELDS, row, strict=True))) for row in found]
 
     def write(self, snapshots: Sequence[Snapshot]) -> None:
         """See `core.ports.projections.Snapshots.write`."""

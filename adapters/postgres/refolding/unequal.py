@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, Engine, Table, select
 
-from jobledger.adapters.postgres.connection.engine import IN_BINARY
+from jobledger.adapters.postgres.connection.driver_rows import driver_rows
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.refolding.rebuilding import Row, by_key, by_key_of
 from jobledger.adapters.postgres.schema.stored_events import StoredPayload, is_of, payloads_of
@@ -54,13 +54,10 @@ def _of_table(
     connection: Connection, streams: Sequence[StreamId], table: Table, kind: type[_Row]
 ) -> Mapping[StreamId, list[_Row]]:
     found: dict[StreamId, list[_Row]] = {stream: [] for stream in streams}
-    query = select(table).where(is_of(table, streams)).execution_options(**IN_BINARY)
-    with connection.execute(query) as result:
-        assert result.cursor is not None, "a SELECT has rows"
-        names = table.columns.keys()
-        for stored in result.cursor.fetchall():
-            row = kind(**dict(zip(names, stored, strict=True)))
-            found[row.stream_id].append(row)
+    names = table.columns.keys()
+    for stored in driver_rows(connection, select(table).where(is_of(table, streams))):
+        row = kind(**dict(zip(names, stored, strict=True)))
+        found[row.stream_id].append(row)
     return found
 
 

@@ -12,25 +12,17 @@ from jobledger.core.batchjob.state import (
 )
 from jobledger.core.jobs.events import DecisionFired, EffectSucceeded
 from jobledger.core.jobs.evolve import shared_events
-from jobledger.core.jobs.evolve.open_work import without_effect
 from jobledger.core.jobs.gone import remember_gone
 from jobledger.core.jobs.identity import is_another
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.jobs.pending.pacing import done_once_more
 
 _SUSPEND = {EffectKind.SUSPEND_ATTEMPT_JOB: True, EffectKind.RESUME_ATTEMPT_JOB: False}
 
 
 def effect_succeeded(state: BatchJobState, event: EffectSucceeded) -> BatchJobState:
     """Return the state with what the effect brought about."""
-    key = (event.kind, event.name)
-    state = replace(
-        state,
-        effects=without_effect(state.effects, event.effect_id),
-        refused=tuple(item for item in state.refused if item.key != key),
-        repeated=done_once_more(state.repeated, key, event.at),
-    )
+    state = shared_events.effect_done(state, event)
     attempt = state.attempt
     if late_job_of(state, event.uid) is not None:
         return _late_job_acted_on(state, event)

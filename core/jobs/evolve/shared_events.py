@@ -47,6 +47,17 @@ def effect_requested(state: State, event: shared.EffectRequested) -> State:
     return replace(state, effects=(*state.effects, opened(event)))
 
 
+def effect_done(state: State, event: shared.EffectSucceeded) -> State:
+    """Return the state without the effect, and without its refusals; that it was done counts."""
+    key = (event.kind, event.name)
+    return replace(
+        state,
+        effects=without_effect(state.effects, event.effect_id),
+        refused=tuple([item for item in state.refused if item.key != key]),
+        repeated=done_once_more(state.repeated, key, event.at),
+    )
+
+
 def effect_faltered(state: State, event: shared.EffectFaltered) -> State:
     """Return the state with the trouble noted."""
     return replace(state, effects=with_trouble(state.effects, event))

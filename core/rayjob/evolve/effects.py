@@ -18,6 +18,7 @@ from jobledger.core.jobs.evolve.open_work import (
     with_trouble,
     without_effect,
 )
+from jobledger.core.jobs.evolve.shared_events import effect_done
 from jobledger.core.jobs.gone import remember_gone
 from jobledger.core.jobs.identity import is_another
 from jobledger.core.jobs.pending.effects import EffectKey, EffectKind, OpenEffect
@@ -114,14 +115,9 @@ def _unsent(state: RayJobState, effect: OpenEffect, event: EffectSuperseded) -> 
 def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:  # noqa: C901, PLR0911, PLR0912 one case per kind
     """Return the state with what the effect brought about."""
     effect = effect_of(state.effects, event.effect_id)
-    key = (event.kind, event.name)
-    state = replace(
-        state,
-        effects=without_effect(state.effects, event.effect_id),
-        repeated=done_once_more(state.repeated, key, event.at),
-    )
     if state.refused:
-        state = _not_refused_any_more(state, key)
+        state = _without_its_words(state, (event.kind, event.name))
+    state = effect_done(state, event)
     attempt = state.attempt
     match event.kind:
         case EffectKind.ADD_FINALIZER | EffectKind.REMOVE_FINALIZER:
@@ -170,13 +166,10 @@ def effect_succeeded(state: RayJobState, event: EffectSucceeded) -> RayJobState:
             assert_never(event.kind)
 
 
-def _not_refused_any_more(state: RayJobState, key: EffectKey) -> RayJobState:
+def _without_its_words(state: RayJobState, key: EffectKey) -> RayJobState:
+    """Return the state whose message is no more why a piece of work was refused."""
     told = any(item.key == key and item.trouble == state.message for item in state.refused)
-    return replace(
-        state,
-        refused=tuple(item for item in state.refused if item.key != key),
-        message="" if told and state.phase in SPEECHLESS else state.message,
-    )
+    return replace(state, message="") if told and state.phase in SPEECHLESS else state
 
 
 def _closed(state: RayJobState, effect_id: EffectId) -> RayJobState:

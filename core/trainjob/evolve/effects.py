@@ -4,10 +4,8 @@ from msgspec.structs import replace
 
 from jobledger.core.jobs.events import EffectRequested, EffectSucceeded
 from jobledger.core.jobs.evolve import shared_events
-from jobledger.core.jobs.evolve.open_work import without_effect
 from jobledger.core.jobs.identity import is_another
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.jobs.pending.pacing import done_once_more
 from jobledger.core.trainjob.state import TrainJobState
 
 
@@ -18,13 +16,7 @@ def effect_requested(state: TrainJobState, event: EffectRequested) -> TrainJobSt
 
 def effect_succeeded(state: TrainJobState, event: EffectSucceeded) -> TrainJobState:
     """Return the state with what the effect brought about; what was applied has its own event."""
-    key = (event.kind, event.name)
-    state = replace(
-        state,
-        effects=without_effect(state.effects, event.effect_id),
-        refused=tuple(item for item in state.refused if item.key != key),
-        repeated=done_once_more(state.repeated, key, event.at),
-    )
+    state = shared_events.effect_done(state, event)
     if event.kind is not EffectKind.DELETE_JOBSET:
         return state
     known = state.jobset

@@ -27,7 +27,7 @@ def test_events_are_the_same_in_both_forms(engine: Engine) -> None:
     part = writer.next({"at": "2026-11-28", "fraction": 1.5e-10}, {"message": "\u2028 \U0001f680"})
     ledger.store.append([part])
     with engine.connect() as connection:
-        as_texts = connection.execute(EVENTS.execution_options(in_binary=False))
+        as_texts = connection.execute(EVENTS)
         assert [stored_event(row).record for row in as_texts] == list(part.events)
         assert [event.record for event in ledger.store.read_after(0, 9)] == list(part.events)
         found = payloads_of(connection, [writer.stream_id, a_stream("another")])
