@@ -244,6 +244,7 @@ def _handlers(
         ),
         looked_through=turn.slowing.looked_through,
         is_decided_on=decided.are_known,
+        tell_with_answer=handover.tell_with_answer,
         job_gone=pods.job_gone if pods is not None else lambda _: None,
         pods=pod_watches(pods, owners) if pods is not None else {},
     )

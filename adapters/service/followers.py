@@ -7,7 +7,7 @@ from typing import Protocol
 from jobledger.adapters.service.effects.carrying_out import EffectContext
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.work.workers import Task
-from jobledger.core.kinds import JobState
+from jobledger.core.kinds import JobObservation, JobState
 from jobledger.core.ports.job_ends import JobEnds
 from jobledger.core.values.ids import StreamId
 
@@ -52,6 +52,13 @@ class Follower(Protocol):
         """Ask about a job at once and call `afterwards` when the answer has been recorded.
 
         Return whether there is anything to ask; if not, `afterwards` is never called.
+        """
+        ...
+
+    def tell_with_answer(self, stream: StreamId, end: JobObservation) -> bool:
+        """Tell of what ends an attempt along with an answer about the job, asked for at once.
+
+        Return whether there is anything to ask; if not, nothing was told. Called from any thread.
         """
         ...
 

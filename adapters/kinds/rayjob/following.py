@@ -7,7 +7,7 @@ from jobledger.adapters.kinds.rayjob.heads.polls import PollParts, Polls
 from jobledger.adapters.service.followers import FollowerParts
 from jobledger.adapters.service.objects.head_tokens import Tokens
 from jobledger.adapters.service.work.workers import Task
-from jobledger.core.kinds import JobState
+from jobledger.core.kinds import JobObservation, JobState
 from jobledger.core.rayjob.state import RayJobState
 from jobledger.core.values.ids import StreamId
 
@@ -49,6 +49,10 @@ class RayJobFollower:
     def look(self, stream: StreamId, afterwards: Callable[[], None]) -> bool:
         """Ask the head at once, as `Polls.look` does."""
         return self.polls.look(stream, afterwards)
+
+    def tell_with_answer(self, stream: StreamId, end: JobObservation) -> bool:
+        """Tell of an end along with the head's answer, as `Polls.tell_with_answer` does."""
+        return self.polls.tell_with_answer(stream, end)
 
     def follow(self, stream: StreamId, state: JobState) -> Task | None:
         """Poll as the state calls for; return a task that looks at Pods, if one is due."""

@@ -34,7 +34,7 @@ from jobledger.core.jobs.events import (
 )
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import ON_THE_JOB, EffectKind
-from jobledger.core.kinds import AnyKind, JobState, kind_of, status
+from jobledger.core.kinds import AnyKind, JobObservation, JobState, kind_of, status
 from jobledger.core.ports.alarms import Alarms
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import EffectId, StreamId, shard_of
@@ -108,6 +108,10 @@ class Handover:
             return
         if task := self.publisher.seen(stream, version, shown):
             self.workers.submit(stream, task, Lane.OWN)
+
+    def tell_with_answer(self, stream: StreamId, end: JobObservation) -> bool:
+        """Tell of what ends an attempt along with an answer about the job; False: none is asked."""
+        return any(one.tell_with_answer(stream, end) for one in self.followers.values())
 
     def retired(self, stream: StreamId) -> None:
         """Drop the errands of a job in which nothing is left to do; its status still goes out."""

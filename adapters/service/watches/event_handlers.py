@@ -139,6 +139,8 @@ class EventHandlers:
     """
     is_decided_on: Callable[[CachedJob], bool] = lambda _: False
     """Tells of a job that is seen for the first time whether the log has decided on it as it is."""
+    tell_with_answer: Callable[[StreamId, JobObservation], bool] = lambda *_: False
+    """Tells of what ends an attempt along with an answer about the job; False: nobody is asked."""
     job_gone: Callable[[CachedJob], None] = lambda _: None
     """Is told of a job whose object is gone, before the job is."""
     pods: Mapping[Resource, tuple[WatchedKind, ...]] = field(default_factory=dict)

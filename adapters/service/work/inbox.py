@@ -23,7 +23,14 @@ class LateSighting:
     """Makes it; None: the log has it already, or it cannot be made."""
 
 
-_Waiting = tuple[StreamId, JobObservation | LateSighting]
+@dataclass(frozen=True, slots=True)
+class _Accompanied:
+    """An observation of which more is on its way: it is taken along with that."""
+
+    observation: JobObservation
+
+
+_Waiting = tuple[StreamId, JobObservation | LateSighting | _Accompanied]
 
 
 class Inbox:
@@ -31,8 +38,8 @@ class Inbox:
 
     Namespaces take turns, so no tenant's jobs wait behind all those of another. Of a job, and of a
     namespace as long as no shard is held back, observations are taken in the order in which they
-    were put. What nothing follows from wakes nobody: it is taken along with the next that does, or
-    when a `take` has waited.
+    were put. What nothing follows from, and what is accompanied, wakes nobody: it is taken along
+    with the next that does, or when a `take` has waited.
     """
 
     def __init__(self, namespace_of: Callable[[StreamId], str] = lambda _: "") -> None:
@@ -61,6 +68,12 @@ class Inbox:
         with self._ready:
             if not self._closed:
                 self._let_in(self._add(stream, sighting), (stream, sighting))
+
+    def put_accompanied(self, stream: StreamId, observation: JobObservation) -> None:
+        """Add an observation that wakes nobody, as `put`: another of its job is on its way."""
+        with self._ready:
+            if not self._closed:
+                self._let_in(self._add(stream, observation), (stream, _Accompanied(observation)))
 
     def hold_back(self, shards: Collection[int]) -> None:
         """Hold back what comes and has come of the jobs of these shards, and of no other."""
@@ -189,17 +202,21 @@ class Inbox:
 
 
 def _made(taken: Iterable[_Waiting]) -> Iterator[Arrival]:
-    for stream, observation in taken:
-        if not isinstance(observation, LateSighting):
-            yield stream, observation
-        elif (made := observation.make()) is not None:
+    for stream, waiting in taken:
+        if isinstance(waiting, _Accompanied):
+            yield stream, waiting.observation
+        elif not isinstance(waiting, LateSighting):
+            yield stream, waiting
+        elif (made := waiting.make()) is not None:
             yield stream, made
 
 
-def _is_sighting(observation: JobObservation | LateSighting) -> bool:
-    return isinstance(observation, LateSighting) or job_seen(observation) is not None
+def _is_sighting(waiting: JobObservation | LateSighting | _Accompanied) -> bool:
+    if isinstance(waiting, _Accompanied):
+        return False
+    return isinstance(waiting, LateSighting) or job_seen(waiting) is not None
 
 
-def _is_urgent(observation: JobObservation | LateSighting) -> bool:
-    """Return whether anything could follow from it: not from a status that was written."""
-    return not isinstance(observation, AboutStatus)
+def _is_urgent(waiting: JobObservation | LateSighting | _Accompanied) -> bool:
+    """Return whether it is to be taken at once: not a status that was written."""
+    return not isinstance(waiting, AboutStatus | _Accompanied)

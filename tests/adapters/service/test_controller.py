@@ -7,11 +7,13 @@ import pytest
 
 from jobledger.adapters.service.shard_takeover import QUIET_SECONDS
 from jobledger.adapters.service.watches.summing_up import CONFIRMATIONS_EVERY
+from jobledger.adapters.service.work.inbox import Arrival
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.jobs.events import Confirmation
 from jobledger.core.jobs.observations import DecisionDue, NothingNew
 from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS
 from jobledger.core.rayjob.names import FINALIZER
+from jobledger.core.rayjob.observations.observations import SubmitterSeen
 from jobledger.core.values.documents import child
 from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
@@ -250,6 +252,25 @@ def test_a_decision_that_would_end_an_attempt_is_told_after_a_look() -> None:
     assert len(answer) == 1
     assert isinstance(due, DecisionDue)
     assert (where, due.looked, due.decision_id) == (stream, True, row.decision_id)
+
+
+def test_the_end_of_a_submitter_and_what_ray_says_of_it_are_decided_on_together() -> None:
+    world, stream = running(K8S)
+    service, before = world.service, len(told(world, stream))
+    world.plane.holds = False
+    taken: list[Arrival] = []
+    while not any(isinstance(item, SubmitterSeen) for _, item in taken):
+        assert world.plane.step(), "the submitter ends"
+        world.cluster.deliver()
+        taken += service.inbox.take(10, 0)
+    service.inbox.put_back(taken)
+    assert service.polls.run_once(), "the head is asked before the end is decided on"
+    service.turn.run_once(0)
+    events = told(world, stream)[before:]
+    assert events.index("SubmitterFinished") < events.index("EntrypointObserved")
+    assert not service.polls.run_once(), "it is asked once"
+    world.run(lambda: is_over(world, stream), "the job to be over")
+    assert_whole(world, stream)
 
 
 def test_what_was_seen_unchanged_is_summed_up_after_a_while() -> None:

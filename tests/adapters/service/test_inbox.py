@@ -71,6 +71,28 @@ def test_that_a_status_was_written_wakes_nobody_and_is_taken_along() -> None:
     assert taken == [(ONE, written), (OTHER, news(OTHER, 1))]
 
 
+def test_what_is_accompanied_wakes_nobody_and_comes_before_what_it_waits_for() -> None:
+    inbox = Inbox()
+    inbox.put_accompanied(ONE, news(ONE, 1))
+    assert inbox.take(10, 0) == [(ONE, news(ONE, 1))], "whoever does not wait gets it at once"
+    taken: list[Arrival] = []
+    waiting = threading.Thread(target=lambda: taken.extend(inbox.take(10, 60)))
+    waiting.start()
+    inbox.put_accompanied(ONE, news(ONE, 1))
+    inbox.put(ONE, news(ONE, 2))
+    waiting.join(60)
+    assert taken == [(ONE, news(ONE, 1)), (ONE, news(ONE, 2))]
+
+
+def test_what_is_accompanied_is_held_back_with_its_shard() -> None:
+    inbox = Inbox()
+    inbox.put_accompanied(ONE, news(ONE, 1))
+    inbox.hold_back([shard_of(ONE)])
+    assert inbox.take(10, 0) == []
+    inbox.hold_back([])
+    assert inbox.take(10, 0) == [(ONE, news(ONE, 1))]
+
+
 def test_a_closed_inbox_takes_nothing_more_and_gives_out_what_it_has() -> None:
     inbox = Inbox()
     inbox.put(ONE, news(ONE, 1))

@@ -27,6 +27,7 @@ from jobledger.adapters.telemetry.dice import dice
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.errors import RayApiError, RayJobNotFound
+from jobledger.core.kinds import JobObservation
 from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.job_ends import JobEnds
@@ -68,6 +69,8 @@ class _Target:
     in_flight: bool = False
     look: bool = False
     """Somebody waits for the next answer, even if it is the same as before."""
+    is_ahead: bool = False
+    """It was asked when the end of its submitter was seen: the state need not have it asked."""
     afterwards: list[Afterwards] = field(default_factory=list)
     pace: Pace = field(default_factory=Pace)
     follower: Follower | None = None
@@ -145,9 +148,25 @@ class Polls(ThreadPool[tuple[float, StreamId], tuple[StreamId, _Target]]):
                 self._push(stream, target)
                 self._timekeeper.leave(target.due)
             target.trouble = ""
-            if attempt.look_wanted and not target.look:
+            if not attempt.look_wanted:
+                target.is_ahead = target.is_ahead and (target.look or target.in_flight)
+            elif not target.look and not target.is_ahead:
                 target.look = True
                 self._hurry(stream, target)
+
+    def tell_with_answer(self, stream: StreamId, end: JobObservation) -> bool:
+        """Tell of a submitter's end, and have the head asked at once: they are decided on together.
+
+        Return whether it is asked; if not, nothing was told.
+        """
+        with self._lock:
+            target = self._targets.get(stream)
+            if target is None or target.in_flight:  # that answer may be from before the end
+                return False
+            self._parts.inbox.put_accompanied(stream, end)
+            target.look = target.is_ahead = True
+            self._hurry(stream, target)
+            return True
 
     def look(self, stream: StreamId, afterwards: Afterwards) -> bool:
         """Ask at once and call `afterwards` when the answer has been told.

@@ -23,7 +23,12 @@ from jobledger.core.rayjob.observations.children import (
     head_pod_summary,
     owner_uid,
 )
-from jobledger.core.rayjob.observations.observations import ClusterGone, HeadPodGone, SubmitterGone
+from jobledger.core.rayjob.observations.observations import (
+    ClusterGone,
+    ClusterSeen,
+    HeadPodGone,
+    SubmitterGone,
+)
 from jobledger.core.rayjob.spec.installation import Installation
 from jobledger.core.values.documents import Manifest, child, number, text
 from jobledger.core.values.ids import StreamId, observation_id
@@ -56,7 +61,10 @@ def tell_child(
     if not around.concerns_us(stream):
         return
     seen = see_child(around.mapper, kind, (stream, uid), manifest, job.redactor, at)
-    around.inbox.put(stream, marked(seen, stream, mark))
+    told = marked(seen, stream, mark)
+    is_end = not isinstance(seen, ClusterSeen) and seen.finished != ""
+    if not (is_end and around.tell_with_answer(stream, told)):
+        around.inbox.put(stream, told)
 
 
 _TAKERS: Mapping[ChildKind, tuple[Callable[[Manifest], str], Callable[[Manifest], Manifest]]] = {
