@@ -19,6 +19,7 @@ from jobledger.core.batchjob.phases import Phase as BatchJobPhase
 from jobledger.core.catalogue import NAMES, SCHEMA_VERSION, JobEvent, read_event
 from jobledger.core.decider import Decided, Decider, folded
 from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.control.deciding import NOTHING_FOLLOWS
 from jobledger.core.kinds import JobState
 from jobledger.core.log.chain import GENESIS, first_fault
 from jobledger.core.log.recording import NamedEvent, Tail, Writer, record
@@ -131,12 +132,16 @@ class Played:
             self.state = self.decider.fold(self.history)
             return
         seen = self.observed(step)
+        before = self.state
         self.decided = decided = self.decider.decide(self.state, seen)
         self.news = decided.events
         self.history += self.news
         self.state = decided.state
         assert decided.states == folded(decided.before, self.news, self.decider.evolve).states
         assert_kept_as_it_came(seen, decided)
+        if not isinstance(seen, NOTHING_FOLLOWS):
+            noted = replace(before, published="7", unwritten_since=WHEN, confirmed_at=WHEN)
+            assert self.decider.news(noted, seen) == self.news, "it depends on its own notes"
         again = self.decider.news(self.state, seen)
         assert again == (), f"the same observation again brought {again}"
 

@@ -12,6 +12,7 @@ from typing import Generic, Protocol, TypeVar
 from jobledger.core.decider import Decided, Decider, folded
 from jobledger.core.jobs.events import ControlTaken
 from jobledger.core.jobs.evolve.shared_state import SharedState
+from jobledger.core.jobs.observations import NothingNew, StatusNotWritten, StatusWritten
 from jobledger.core.values.ids import ObservationId
 from jobledger.core.values.instants import Instant
 
@@ -22,6 +23,9 @@ class _Seen(Protocol):
     @property
     def at(self) -> Instant: ...
 
+
+NOTHING_FOLLOWS = (StatusWritten, StatusNotWritten, NothingNew)
+"""Observations of which no rule asks: they tell of this program's own work."""
 
 State = TypeVar("State", bound=SharedState)
 Seen = TypeVar("Seen", bound=_Seen)
@@ -61,6 +65,8 @@ def _decide(
     cause, at = observation.id, observation.at
     so_far = _with_conclusions(rules, state, facts, at)
     if so_far.state.recorded is None:
+        if isinstance(observation, NOTHING_FOLLOWS):
+            return so_far
         return so_far.then(rules.reconcile(so_far.state, cause, at))
     if state.recorded is None:  # what was under way when control was given up is dropped, once
         so_far = so_far.then(rules.reconcile(so_far.state, cause, at))
