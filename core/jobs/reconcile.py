@@ -10,7 +10,7 @@ from typing import Generic, TypeVar, cast
 
 from msgspec import Struct
 
-from jobledger.core.decider import Decided
+from jobledger.core.decider import Decided, folded
 from jobledger.core.jobs.control.dormancy import is_dormant
 from jobledger.core.jobs.events import (
     DecisionCancelled,
@@ -80,15 +80,20 @@ class ReconcileRules(Generic[Job, Event]):
     """Why a decision is not wanted any more, unless its instant has changed."""
 
     def reconcile(self, state: Job, cause: ObservationId, at: Instant) -> Decided[Job, Event]:
-        """Return everything that follows from `state` until nothing more does."""
-        return fixpoint(state, self.evolve, lambda now: self._first(now, cause, at))
+        """Return everything that follows from `state` until nothing more does.
+
+        Nothing follows from which decisions are pending, so they are compared once, at the end.
+        """
+        so_far = fixpoint(state, self.evolve, lambda now: self._first(now, cause, at))
+        changes = cast("tuple[Event, ...]", self._decisions(so_far.state, cause, at))
+        return so_far.then(folded(so_far.state, changes, self.evolve))
 
     def _first(self, state: Job, cause: ObservationId, at: Instant) -> tuple[Event, ...]:
         if not self.is_at_rest(state):
             for rule in self.rules:
                 if events := rule(state, at):
                     return events
-        changes = self._effects(state, cause, at) or self._decisions(state, cause, at)
+        changes = self._effects(state, cause, at)
         return cast("tuple[Event, ...]", changes)  # every kind has these events
 
     def _effects(
