@@ -83,7 +83,7 @@ def test_a_file_or_a_directory_that_cannot_be_written(filled: Terminal, tmp_path
 
 
 def test_a_name_that_no_job_and_no_file_can_have(filled: Terminal) -> None:
-    for command in ("history", "get"):
+    for command in ("history", "get", "replay"):
         assert_told(filled.jobledger(command, "a" * 5000, code=ExitCode.NOT_FOUND), "no job a")
 
 

@@ -1,6 +1,6 @@
 """Resolves the argument JOB to a dossier, from a bundle or from the ledger."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -32,11 +32,20 @@ JobArgument = Annotated[
 
 def is_file(job: str) -> bool:
     """Return whether JOB is the file of a bundle: there is one, or it looks like one."""
+    is_named_so = job.endswith((".bundle", ".bundle.gz", ".jsonl", ".jsonl.gz"))
+    return _is_there(Path(job).is_file) or is_named_so
+
+
+def is_directory(job: str) -> bool:
+    """Return whether JOB is a directory."""
+    return _is_there(Path(job).is_dir)
+
+
+def _is_there(is_so: Callable[[], bool]) -> bool:
     try:
-        found = Path(job).is_file()
+        return is_so()
     except OSError:  # a name that no file can have
-        found = False
-    return found or job.endswith((".bundle", ".bundle.gz", ".jsonl", ".jsonl.gz"))
+        return False
 
 
 def tell_archived(opened: Ledger, job: str, namespace: str) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.files.dossiers import dossier, is_file
+from jobledger.adapters.cli.files.dossiers import dossier, is_directory, is_file
 from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.options import (
     PROCESSES_MAX,
@@ -56,7 +56,7 @@ def replay(
 ) -> None:
     """Refold a job and decide it again with today's code; show where that differs."""
     settings = settings_from(database_url, data_dir)
-    if job and (is_file(job) or not Path(job).is_dir()):
+    if job and (is_file(job) or not is_directory(job)):
         with dossier(settings, job, namespace, cluster) as found:
             name = f"{found.identity.namespace}/{found.identity.name}"
             results = {name: decide_again(item.record for item in found.events)}
