@@ -13,7 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from jobledger.adapters.http.listening import listening
+from jobledger.adapters.http.server import listening
 from jobledger.sandbox.faults import Faults
 from jobledger.sandbox.http.application import Application
 from jobledger.sandbox.http.endpoint import CUT

@@ -5,13 +5,13 @@ in a temporary file, nothing else, and of the files one job at a time is in memo
 """
 
 import contextlib
+import sqlite3
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from uuid import UUID
 
 from jobledger.adapters.forensics.archive_files import checked
-from jobledger.adapters.forensics.archived_rows import ArchivedRows
 from jobledger.core.errors import BrokenChain, LedgerMisconfigured
 from jobledger.core.forensics.seals.archives import Archive
 from jobledger.core.forensics.seals.sealing import Broken, SealedLog, SealFault
@@ -127,3 +127,40 @@ def _packed(path: Path, row: SealedRow) -> bytes:
 
 def _broken(what: str) -> Broken:
     return Broken(kind=SealFault.ARCHIVE, position=0, stream=None, version=0, what=what)
+
+
+_MAKE = "CREATE TABLE row (position INTEGER, packed BLOB); CREATE INDEX place ON row (position)"
+_BETWEEN = "SELECT packed FROM row WHERE position BETWEEN ? AND ? ORDER BY position"
+
+
+class ArchivedRows:
+    """Packed rows by their positions, in a temporary file that goes with this object."""
+
+    def __init__(self) -> None:
+        self._kept = sqlite3.connect("", isolation_level=None)
+        self._kept.executescript(_MAKE)
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._kept.close()
+
+    def add(self, rows: Iterable[tuple[int, bytes]]) -> None:
+        """Keep all of these rows, or none where an error comes out of them.
+
+        Raises:
+            LedgerMisconfigured: there is no room for them.
+        """
+        self._kept.execute("BEGIN")
+        try:
+            self._kept.executemany("INSERT INTO row VALUES (?, ?)", rows)
+        except sqlite3.OperationalError as error:
+            raise LedgerMisconfigured(f"no room in the temporary directory: {error}") from error
+        else:
+            self._kept.execute("COMMIT")
+        finally:
+            if self._kept.in_transaction:
+                self._kept.execute("ROLLBACK")
+
+    def between(self, first: int, last: int) -> list[bytes]:
+        """Return the rows of a range of positions, in order."""
+        return [packed for (packed,) in self._kept.execute(_BETWEEN, (first, last))]

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 from jobledger.adapters.notifying.rules_file import Target
 from jobledger.adapters.notifying.sending import NotTaken, send
 from jobledger.adapters.telemetry.logging import get_logger
-from jobledger.adapters.telemetry.notification_metrics import NotificationMetrics
+from jobledger.adapters.telemetry.metrics import NotificationMetrics
 from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.errors import BrokenChain, JobledgerError
 from jobledger.core.forensics.bundles.dossier import Dossier, EvidenceReader

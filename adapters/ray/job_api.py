@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from jobledger.adapters.ray.errors import raise_for_status, reason_line
 from jobledger.adapters.ray.job_info import QUOTED_CHARACTERS, TERMINAL, parse_info, parse_object
-from jobledger.adapters.ray.log_text import TAIL_BYTES, log_tail_of
 from jobledger.adapters.ray.proxies import environment_proxies
+from jobledger.adapters.ray.readable_text import readable
 from jobledger.adapters.ray.transport import Answer, Limits, Request, Transport
 from jobledger.core.errors import RayApiUnreachable, RayJobNotFound, RayJobRefused
 from jobledger.core.ports.ray_jobs import RayJobInfo, Submission
@@ -31,6 +31,12 @@ ANSWER_BYTES = 4 << 20
 
 LOG_ANSWER_BYTES = 256 << 20
 """The longest log that is read through for its end."""
+
+TAIL_BYTES = 256 * 1024
+"""As much of a log as is handed on, in UTF-8."""
+
+_LONGEST_ESCAPE = 12
+"""Characters of a surrogate pair in JSON; a cut may fall into one."""
 
 LOG_KEPT_BYTES = 4 * TAIL_BYTES
 """Escaped, a log is longer."""
@@ -228,3 +234,36 @@ def _explain_refusal(
     if answer.status == HTTPStatus.NOT_FOUND:
         raise RayApiUnreachable(f"at {address} there is no Ray job API")
     raise_for_status(address, submission_id, answer.status, reason)
+
+
+def log_tail_of(address: str, body: bytes, *, beginning_lost: bool) -> str:
+    """Return the end of the log in the answer `{"logs": "…"}`, or in the end of that answer.
+
+    A head sends the whole log as one JSON string; of a long one only the end is kept.
+
+    Raises:
+        RayApiUnreachable: it makes no sense.
+    """
+    if not beginning_lost:
+        log = text(parse_object(address, body), "logs")
+    else:
+        log = _end_of_string(address, body.decode(errors="replace").rstrip())
+    encoded = readable(log).encode()
+    if len(encoded) <= TAIL_BYTES and not beginning_lost:
+        return encoded.decode()
+    tail = encoded[-TAIL_BYTES:].decode(errors="ignore")
+    _, _, whole_lines = tail.partition("\n")
+    return whole_lines if whole_lines.strip() else tail
+
+
+def _end_of_string(address: str, end: str) -> str:
+    """Return the end of the JSON string with which an object of one member ends."""
+    string, brace = end[:-1].rstrip(), end[-1:]
+    if brace == "}" and string.endswith('"'):
+        for cut in range(_LONGEST_ESCAPE + 1):
+            try:
+                found = json.loads(f'"{string[cut:]}', strict=False)
+            except ValueError:
+                continue  # the beginning lies within an escape
+            return str(found)
+    raise RayApiUnreachable(f"the Ray head at {address} answered with a log that has no end")

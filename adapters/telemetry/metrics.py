@@ -3,81 +3,80 @@
 Names as Prometheus has them, units in the names, help texts that say what is counted.
 """
 
+from functools import partial
+
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
 
 _LATENESS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 3600)
 _SHORT = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
-class Metrics:
+class _Catalogue:
+    """Metrics that are all declared in one registry."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.registry = registry
+        self._counter = partial(Counter, registry=registry)
+        self._gauge = partial(Gauge, registry=registry)
+        self._histogram = partial(Histogram, registry=registry)
+
+
+class Metrics(_Catalogue):
     """The metrics of one service."""
 
     def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
-        self.registry = registry
-        self._declare_log(registry)
-        self._declare_reports(registry)
-        self._declare_doing(registry)
-        self._declare_caution(registry)
-        self._declare_sharing(registry)
+        super().__init__(registry)
+        self._declare_log()
+        self._declare_reports()
+        self._declare_doing()
+        self._declare_caution()
+        self._declare_sharing()
 
-    def _declare_log(self, registry: CollectorRegistry) -> None:
+    def _declare_log(self) -> None:
         """Declare what is counted on the way into the log."""
-        self.events = Counter(
-            "jobledger_events_appended_total",
-            "Events appended to the log, by type.",
-            ["type"],
-            registry=registry,
+        self.events = self._counter(
+            "jobledger_events_appended_total", "Events appended to the log, by type.", ["type"]
         )
-        self.observations = Counter(
+        self.observations = self._counter(
             "jobledger_observations_total",
             "Observations taken in, by kind and whether they brought news.",
             ["kind", "news"],
-            registry=registry,
         )
-        self.append_seconds = Histogram(
+        self.append_seconds = self._histogram(
             "jobledger_append_seconds",
             "Time of one append call, from the first byte to the commit.",
             buckets=_SHORT,
-            registry=registry,
         )
-        self.append_events = Histogram(
+        self.append_events = self._histogram(
             "jobledger_append_batch_events",
             "Events per append call.",
             buckets=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000),
-            registry=registry,
         )
-        self.inbox = Gauge(
-            "jobledger_inbox_observations",
-            "Observations that wait for their turn.",
-            registry=registry,
+        self.inbox = self._gauge(
+            "jobledger_inbox_observations", "Observations that wait for their turn."
         )
-        self.jobs = Gauge(
+        self.jobs = self._gauge(
             "jobledger_jobs_held",
             "Jobs whose state is held in memory: those in which something is left to do.",
-            registry=registry,
         )
-        self.poisoned = Counter(
+        self.poisoned = self._counter(
             "jobledger_poisoned_observations_total",
             "Observations that the rules could not handle; each is a bug, and is in the log lines.",
-            registry=registry,
         )
-        self.conflicts = Counter(
+        self.conflicts = self._counter(
             "jobledger_append_refusals_total",
             "Streams that an append refused, by outcome.",
             ["outcome"],
-            registry=registry,
         )
-        self.ledger_up = Gauge(
+        self.ledger_up = self._gauge(
             "jobledger_ledger_up",
             "1 while the last append or read of the log succeeded, 0 while it is being retried.",
-            registry=registry,
         )
 
-        self.seals_sound = Gauge(
+        self.seals_sound = self._gauge(
             "jobledger_seals_sound",
             "0 if sealing last found a seal or the log not as it was kept, 1 if it found it sound, "
             "or has not looked yet.",
-            registry=registry,
         )
         self.seals_sound.set(1)
 
@@ -86,141 +85,147 @@ class Metrics:
         self.report_lag_events.set(events)
         self.report_lag_seconds.set(seconds)
 
-    def _declare_reports(self, registry: CollectorRegistry) -> None:
+    def _declare_reports(self) -> None:
         """Declare how far the reporting tables are."""
-        self.report_lag_events = Gauge(
+        self.report_lag_events = self._gauge(
             "jobledger_report_lag_events",
             "Events of the log that the reporting views do not reflect yet.",
-            registry=registry,
         )
-        self.report_lag_seconds = Gauge(
+        self.report_lag_seconds = self._gauge(
             "jobledger_report_lag_seconds",
             "How long the oldest of them has been waiting; 0 if there are none.",
-            registry=registry,
         )
 
-    def _declare_doing(self, registry: CollectorRegistry) -> None:
+    def _declare_doing(self) -> None:
         """Declare what is counted on the way out: effects, writes, polls, decisions."""
-        self.effects = Counter(
+        self.effects = self._counter(
             "jobledger_effects_total",
             "Tries to act outside, by kind and outcome.",
             ["kind", "outcome"],
-            registry=registry,
         )
-        self.effect_seconds = Histogram(
+        self.effect_seconds = self._histogram(
             "jobledger_effect_seconds",
             "Time of one try to act outside, by kind.",
             ["kind"],
             buckets=_SHORT,
-            registry=registry,
         )
-        self.lateness_seconds = Histogram(
+        self.lateness_seconds = self._histogram(
             "jobledger_decision_lateness_seconds",
             "From the instant a decision was due until its firing was committed, by kind.",
             ["kind"],
             buckets=_LATENESS,
-            registry=registry,
         )
-        self.polls = Counter(
-            "jobledger_ray_polls_total",
-            "Questions to Ray heads, by what came back.",
-            ["answer"],
-            registry=registry,
+        self.polls = self._counter(
+            "jobledger_ray_polls_total", "Questions to Ray heads, by what came back.", ["answer"]
         )
-        self.kept_clusters = Gauge(
+        self.kept_clusters = self._gauge(
             "jobledger_kept_rayclusters",
             "RayClusters of ended jobs that stay: no rule of a deletionStrategy covers them.",
-            registry=registry,
         )
-        self.hints = Counter(
+        self.hints = self._counter(
             "jobledger_ray_hints_total",
             "Hints that a Ray job may have ended, before it was asked about.",
-            registry=registry,
         )
-        self.status_writes = Counter(
-            "jobledger_status_writes_total",
-            "Writes of .status, by outcome.",
-            ["outcome"],
-            registry=registry,
+        self.status_writes = self._counter(
+            "jobledger_status_writes_total", "Writes of .status, by outcome.", ["outcome"]
         )
-        self.captures = Counter(
+        self.captures = self._counter(
             "jobledger_evidence_captures_total",
             "Captures of evidence in the log, by what for: `pod` when one was seen to fail "
             "or to go, `failure`, `waiting`, `deleted`, or the effect before which it was.",
             ["occasion"],
-            registry=registry,
         )
-        self.kubernetes_events = Counter(
-            "jobledger_kubernetes_events_total",
-            "Kubernetes Events sent or dropped.",
-            ["outcome"],
-            registry=registry,
+        self.kubernetes_events = self._counter(
+            "jobledger_kubernetes_events_total", "Kubernetes Events sent or dropped.", ["outcome"]
         )
 
-    def _declare_caution(self, registry: CollectorRegistry) -> None:
+    def _declare_caution(self) -> None:
         """Declare what tells why nothing is done for a job, or not yet, or not shown."""
-        self.plugin_conditions_refused = Counter(
+        self.plugin_conditions_refused = self._counter(
             "jobledger_plugin_conditions_refused_total",
             "Conditions of TrainJob plugins that were not taken, as written down, by plugin.",
             ["plugin"],
-            registry=registry,
         )
-        self.control_refused = Gauge(
+        self.control_refused = self._gauge(
             "jobledger_control_refused",
             "1 where jobs are only recorded, because another controller was met at work.",
             ["kind", "namespace"],
-            registry=registry,
         )
-        self.api_server_up = Gauge(
+        self.api_server_up = self._gauge(
             "jobledger_api_server_up",
             "0 while the API server has answered no request, or taken no credentials, for "
             "15 seconds; 1 otherwise.",
-            registry=registry,
         )
         self.api_server_up.set(1)
-        self.clocks_disagree = Gauge(
+        self.clocks_disagree = self._gauge(
             "jobledger_clocks_disagree",
             "1 while what would end a job waits, because clocks are apart.",
-            registry=registry,
         )
-        self.clock_ahead_seconds = Gauge(
+        self.clock_ahead_seconds = self._gauge(
             "jobledger_clock_ahead_seconds",
             "How far this machine's clock is ahead of another, by the last comparison that was "
             "answered; events are dated by the other two where they agree and ours is off.",
             ["clock"],
-            registry=registry,
         )
-        self.other_ledgers = Gauge(
+        self.other_ledgers = self._gauge(
             "jobledger_other_ledgers",
             "Runs on other ledgers that would control the same jobs; only one of them acts.",
-            registry=registry,
         )
-        self.behind_jobs = Gauge(
+        self.behind_jobs = self._gauge(
             "jobledger_ledger_behind_jobs",
             "Jobs for which nothing is done, because the ledger is older than the cluster.",
-            registry=registry,
         )
 
-    def _declare_sharing(self, registry: CollectorRegistry) -> None:
+    def _declare_sharing(self) -> None:
         """Declare what tells how replicas share the work."""
-        self.jobs_slowed = Gauge(
+        self.jobs_slowed = self._gauge(
             "jobledger_jobs_slowed",
             "Jobs that have used up their budget of events (job_events_per_hour), or of bytes of "
             "edits that are looked through for secrets: what is seen of them waits.",
-            registry=registry,
         )
-        self.shards = Gauge(
-            "jobledger_shards_held",
-            "Shards, of 16, whose lease this replica holds.",
-            registry=registry,
+        self.shards = self._gauge(
+            "jobledger_shards_held", "Shards, of 16, whose lease this replica holds."
         )
-        self.shards_worked_on = Gauge(
+        self.shards_worked_on = self._gauge(
             "jobledger_shards_worked_on",
             "Shards that it holds, has taken up and is not about to give up.",
-            registry=registry,
         )
-        self.replicas = Gauge(
+        self.replicas = self._gauge(
             "jobledger_replicas",
             "Replicas that share the work, this one included, as it last heard.",
-            registry=registry,
+        )
+
+
+class NotificationMetrics(_Catalogue):
+    """The metrics of `jobledger notify run`, which has none of a controller's."""
+
+    def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
+        super().__init__(registry)
+        self.notifications_sent = self._counter(
+            "jobledger_notifications_sent_total",
+            "Notices that their target took, by target.",
+            ["target"],
+        )
+        self.notifications_failed = self._counter(
+            "jobledger_notification_failures_total",
+            "Tries to send a notice that its target did not take, by target.",
+            ["target"],
+        )
+        self.notifications_waiting = self._gauge(
+            "jobledger_notifications_waiting",
+            "Notices that wait to be sent, or sent again, by target.",
+            ["target"],
+        )
+        self.notifications_dead = self._gauge(
+            "jobledger_notifications_dead",
+            "Notices that were given up, by target; see `jobledger notify status`.",
+            ["target"],
+        )
+        self.notification_lag_events = self._gauge(
+            "jobledger_notification_lag_events",
+            "Events of the log that rules of notifications were not asked about yet.",
+        )
+        self.notification_lag_seconds = self._gauge(
+            "jobledger_notification_lag_seconds",
+            "How long the oldest of them has been waiting; 0 if there are none.",
         )

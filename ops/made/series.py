@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from jobledger.adapters.kinds.rayjob.kuberay_metrics import LABELS
-from jobledger.adapters.telemetry.metrics import Metrics
-from jobledger.adapters.telemetry.notification_metrics import NotificationMetrics
+from jobledger.adapters.telemetry.metrics import Metrics, NotificationMetrics
 
 OF_THE_SCRAPE = frozenset({"job", "instance", "namespace", "pod", "service", "cluster"})
 """Labels that Prometheus adds to each series."""

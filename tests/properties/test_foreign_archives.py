@@ -4,6 +4,7 @@ import gzip
 import json
 import tracemalloc
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from jobledger.adapters.forensics.archive_files import (
     kept_records,
     seals_of,
 )
-from jobledger.adapters.forensics.archived_rows import ArchivedRows
+from jobledger.adapters.forensics.archived_log import ArchivedRows
 from jobledger.adapters.forensics.signing import judge, signer
 from jobledger.core.errors import BrokenChain, LedgerMisconfigured
 from jobledger.core.forensics.seals import archives, seals
@@ -172,7 +173,7 @@ def test_rows_of_a_file_that_is_not_what_its_record_says_are_not_kept() -> None:
         yield 2, b"two"
         raise BrokenChain("a file", "it is changed")
 
-    with ArchivedRows() as rows:
+    with closing(ArchivedRows()) as rows:
         rows.add([(3, b"three"), (1, b"one")])
         with pytest.raises(BrokenChain):
             rows.add(broken())

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from jobledger.core.rayjob.manifests.gang_scheduling import KAI, VOLCANO, YUNIKORN
-from jobledger.core.rayjob.validation.content import content_problems
 from jobledger.core.rayjob.validation.types import type_problems
+from jobledger.core.rayjob.validation.validate import content_problems
 from tests.upstream.rayjob_cases import Case
 from tests.upstream.rayjobs import Answer, Built, between, ours, theirs
 

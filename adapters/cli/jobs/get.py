@@ -1,6 +1,8 @@
 """`jobledger get`: lists the jobs in the ledger, including those deleted from the cluster."""
 
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Annotated, NamedTuple
 
 import typer
@@ -10,12 +12,16 @@ from rich.text import Text
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.dossiers import from_ledger, of_bundle
 from jobledger.adapters.cli.files.job_names import complete_job
-from jobledger.adapters.cli.files.known_ledgers import is_private, is_there
+from jobledger.adapters.cli.files.known_ledgers import (
+    is_private,
+    is_there,
+    remember,
+    told_of_others,
+)
 from jobledger.adapters.cli.finding import matches
 from jobledger.adapters.cli.holdings import Held, held_of
 from jobledger.adapters.cli.jobs.asking_why import suggest_explain
 from jobledger.adapters.cli.jobs.standing import phase_shown
-from jobledger.adapters.cli.jobs.which_ledger import tell_ledger, warn_of_others
 from jobledger.adapters.cli.options import (
     LIMIT_MAX,
     ClusterOption,
@@ -27,9 +33,11 @@ from jobledger.adapters.cli.options import (
 )
 from jobledger.adapters.cli.output import Output, console, errors, fail, marked, show
 from jobledger.adapters.ledger_wiring import Ledger, ledger
+from jobledger.adapters.postgres.connection.errors import describe
 from jobledger.adapters.serving.standings import standings
+from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock
-from jobledger.core.errors import BrokenChain, UnknownEventType
+from jobledger.core.errors import BrokenChain, ClusterError, UnknownEventType
 from jobledger.core.forensics.bundles.dossier import Dossier
 from jobledger.core.jobs.history.progress import ShownProgress, progress_in_short
 from jobledger.core.jobs.rows import JobRow
@@ -97,8 +105,8 @@ def get(
     is_new = is_private(settings) and not is_there(settings.data_dir)
     with ledger(settings) as opened:
         if output is Output.TABLE:
-            tell_ledger(opened, settings, is_new=is_new)
-        warn_of_others(opened, settings)
+            _tell_ledger(opened, settings, is_new=is_new)
+        _warn_of_others(opened, settings)
         if job is not None:
             listed = _named(opened, job, namespace, cluster)
         else:
@@ -230,3 +238,30 @@ def _named(opened: Ledger, job: str, namespace: str, cluster: str) -> _Listed:
     of_import = from_ledger(opened, job, namespace, cluster)
     errors.print(Text(f"{of_import.origin}; the job is none of this ledger's"), soft_wrap=True)
     return _Listed((), (_row(of_import),))
+
+
+def _tell_ledger(opened: Ledger, settings: Settings, *, is_new: bool) -> None:
+    """Say which ledger it is, whether a service works on it, and which others there are."""
+    name = describe(opened.engine.url)
+    if is_private(settings):
+        name = f"the private one in {settings.data_dir}" + (", made just now" if is_new else "")
+        remember(settings)
+    is_worked_on = any(one.owner and one.is_there for one in opened.replicas.holders())
+    rest = "" if is_worked_on else "; no service works on it now"
+    errors.print(Text(f"ledger: {name}{rest}", style="dim"), soft_wrap=True)
+    if told := told_of_others(settings):
+        errors.print(Text(told, style="yellow" if is_new else "dim"), soft_wrap=True)
+
+
+def _warn_of_others(opened: Ledger, settings: Settings) -> None:
+    """Say if another ledger controls the jobs, as far as the cluster is named."""
+    if not settings.kubeconfig and "KUBERNETES_SERVICE_HOST" not in os.environ:
+        return
+    # By name: without a cluster its client is not loaded, which takes as long as the command.
+    wiring = import_module("jobledger.adapters.claim_wiring")
+    try:
+        told = wiring.who_acts_instead(opened, settings, SystemClock().now())
+    except ClusterError as error:
+        told = f"it is not known whether another ledger controls these jobs: {error}"
+    if told:
+        errors.print(marked("warning:", "yellow", f" {told}"), soft_wrap=True)

@@ -1,6 +1,7 @@
 """`jobledger notify`: tells webhooks, chats and an Alertmanager of events, by rules of a file."""
 
 import gc
+import uuid
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +9,6 @@ from typing import Annotated
 import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.notifying.made_up import made_up
 from jobledger.adapters.cli.options import (
     LIMIT_MAX,
     DatabaseUrl,
@@ -31,8 +31,13 @@ from jobledger.adapters.notifying.sending import NotTaken, send
 from jobledger.adapters.notifying.service import BATCH_EVENTS, Asked, Notifier, Reader
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.adapters.telemetry.logging import configure_logging, get_logger
-from jobledger.adapters.telemetry.notification_metrics import NotificationMetrics
-from jobledger.core.notifications.messages import body_of
+from jobledger.adapters.telemetry.metrics import NotificationMetrics
+from jobledger.core.jobs.failures.rules import CAUSES
+from jobledger.core.kinds import KINDS
+from jobledger.core.notifications.messages import Notice, body_of, notice_of
+from jobledger.core.notifications.rules import OCCASIONS, Occasion
+from jobledger.core.values.ids import EventId, stream_id
+from jobledger.core.values.instants import Instant
 
 app = typer.Typer(help="Notifications: tell others of events of the log.")
 
@@ -242,7 +247,32 @@ def _send_made_up(wanted: Rules, name: str) -> None:
         fail(f"there is no target {name!r}: {', '.join(wanted.targets)}", ExitCode.USAGE)
     now = SystemClock().now()
     try:
-        send(target, made_up(name, now), now)
+        send(target, _made_up(name, now), now)
     except NotTaken as error:
         fail(f"{name} did not take the notice: {error}", ExitCode.FOUND_WRONG)
     console.print(f"{name} took the notice")
+
+
+def _made_up(target: str, now: Instant) -> Notice:
+    """Return a notice that says of itself that it is a test."""
+    cause = CAUSES["out-of-memory"]
+    occasion = Occasion(
+        position=0,
+        event_id=EventId(uuid.uuid4()),
+        event=min(OCCASIONS["job-failed"]),
+        called=frozenset({"job-failed"}),
+        occurred_at=now,
+        text="This is a test of `jobledger notify`: no job has failed.",
+        stream_id=stream_id("made-up", "made-up-by-notify-test", now),
+        cluster="made-up",
+        kind=next(iter(KINDS)),
+        namespace="made-up",
+        name="made-up-by-notify-test",
+        uid="",
+        labels={},
+        attempt=1,
+        cause=cause.name,
+        failure_class=cause.group.value,
+        advice=cause.advice,
+    )
+    return notice_of("notify-test", target, occasion)

@@ -1,12 +1,17 @@
 """`jobledger report`: answers named questions from the ledger."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
 from jobledger.adapters.cli.options import DataDir, ReportsDatabaseUrl, settings_from
+from jobledger.adapters.cli.output import errors
 from jobledger.adapters.cli.reporting import asked, options
 from jobledger.adapters.cli.reporting.described import describe, list_reports
 from jobledger.adapters.cli.reporting.options import ReportForm
 from jobledger.adapters.cli.reporting.plot import plot, refuse_unknown_picture
 from jobledger.adapters.cli.reporting.told import form_for, tell
-from jobledger.adapters.cli.reporting.waiting import waiting
 from jobledger.adapters.ledger_wiring import reading
 from jobledger.adapters.postgres.reports.asking.asking import ask
 from jobledger.adapters.postgres.reports.asking.report import Answer, Question, Report
@@ -82,3 +87,19 @@ def _answer(settings: Settings, wanted: Report, question: Question) -> Answer:
     limit = TIME_LIMIT_SECONDS
     with reading(settings, time_limit_seconds=limit) as engine, waiting(wanted.name, limit):
         return ask(engine, wanted, question)
+
+
+@contextmanager
+def waiting(what: str, limit_seconds: int) -> Iterator[None]:
+    """Show what is waited for, for how long already, and how long it may take at most."""
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        TextColumn(f"of at most {limit_seconds} s"),
+        console=errors,
+        transient=True,
+        disable=not errors.is_terminal,
+    ) as progress:
+        progress.add_task(f"asking for {what}", total=None)
+        yield

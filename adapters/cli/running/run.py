@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.known_ledgers import is_private, remember, told_of_others
 from jobledger.adapters.cli.options import (
     DatabaseUrl,
@@ -19,14 +20,7 @@ from jobledger.adapters.cli.options import (
     LogFormat,
     settings_from,
 )
-from jobledger.adapters.cli.running.control_options import (
-    ControlNamespaces,
-    ControlOption,
-    JobKinds,
-    ObserveOnly,
-    TakeOver,
-    chosen_control,
-)
+from jobledger.adapters.cli.output import fail
 from jobledger.adapters.cli.running.ready_file import tell_ready
 from jobledger.adapters.cli.running.stopping import StopSignals
 from jobledger.adapters.ledger_wiring import ledger, require_rights
@@ -39,6 +33,52 @@ from jobledger.adapters.telemetry.logging import configure_logging, get_logger
 from jobledger.adapters.wiring import service
 
 log = get_logger(__name__)
+
+
+ObserveOnly = Annotated[
+    bool,
+    typer.Option("--observe-only", help="Only record what other controllers do; write nothing."),
+]
+ControlOption = Annotated[
+    str, typer.Option("--control", help="Control all jobs, or those of: namespaces, managed-by.")
+]
+ControlNamespaces = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--control-namespace",
+        help="Control the jobs of this namespace, only record the others. Repeat it for several.",
+    ),
+]
+TakeOver = Annotated[
+    bool,
+    typer.Option(
+        "--take-over", help="Take over jobs of another controller that is switched off by now."
+    ),
+]
+
+
+JobKinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--job-kind",
+        help="Control this kind of job only: RayJob, TrainJob or Job. Repeat it for several.",
+        show_default="JOBLEDGER_JOB_KINDS, or RayJob and TrainJob",
+    ),
+]
+
+
+def chosen_control(control: str, namespaces: list[str] | None, *, observe_only: bool) -> str:
+    """Return which jobs are to be controlled; empty if nothing was said.
+
+    Ends with a message if two options contradict each other.
+    """
+    if observe_only and (control or namespaces):
+        fail("--observe-only controls nothing: leave out --control", ExitCode.USAGE)
+    if namespaces and control not in ("", "namespaces"):
+        fail(f"--control-namespace does not go with --control {control}", ExitCode.USAGE)
+    if observe_only:
+        return "nothing"
+    return "namespaces" if namespaces else control
 
 
 def run(

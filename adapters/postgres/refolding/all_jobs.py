@@ -1,20 +1,34 @@
 """Compares or replaces the rows of all jobs of a ledger, in several processes if there are many."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from typing import TypeVar
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine, Table, select
 
+from jobledger.adapters.postgres.connection.driver_rows import driver_rows
 from jobledger.adapters.postgres.connection.engine import APP_ROLE
+from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.log.event_store import PostgresEventStore
 from jobledger.adapters.postgres.log.history import PostgresHistory
 from jobledger.adapters.postgres.log.projections import PostgresProjections
 from jobledger.adapters.postgres.refolding.processes import shared_among
-from jobledger.adapters.postgres.refolding.rebuilding import compare, replace
-from jobledger.adapters.postgres.refolding.unequal import unequal
-from jobledger.core.projections.differences import Difference
+from jobledger.adapters.postgres.refolding.rebuilding import (
+    Row,
+    by_key,
+    by_key_of,
+    compare,
+    replace,
+)
+from jobledger.adapters.postgres.schema.stored_events import StoredPayload, is_of, payloads_of
+from jobledger.adapters.postgres.schema.tables import attempt, decision, effect, job
+from jobledger.core.catalogue import event_of
+from jobledger.core.errors import BrokenChain, UnknownEventType
+from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
+from jobledger.core.projections.differences import Difference, Key
+from jobledger.core.projections.view import View, advance
 from jobledger.core.values.ids import StreamId
 
 
@@ -47,3 +61,58 @@ def _rebuilt(engine: Engine, streams: Sequence[StreamId], *, check: bool) -> lis
     ledger = _Ledger(store, PostgresHistory(engine), PostgresProjections(engine))
     work = compare if check else replace
     return [item for stream in unequal(engine, streams) for item in work(ledger, stream)]
+
+
+READ_AT_ONCE = 50
+"""Jobs whose events and rows are read by one query each."""
+
+_Row = TypeVar("_Row", JobRow, AttemptRow, DecisionRow, EffectRow)
+
+
+def unequal(engine: Engine, streams: Sequence[StreamId]) -> list[StreamId]:
+    """Return the jobs whose rows are not the fold of the log, or whose events cannot be read.
+
+    Events and rows of many jobs are read in one snapshot and compared as values. Only what is
+    unequal here is looked at more closely, and reported, by `rebuilding`.
+    """
+    found = list[StreamId]()
+    for at in range(0, len(streams), READ_AT_ONCE):
+        found += _unequal(engine, streams[at : at + READ_AT_ONCE])
+    return found
+
+
+def _unequal(engine: Engine, streams: Sequence[StreamId]) -> Iterator[StreamId]:
+    with ledger_errors(engine.url), engine.connect() as pooled:
+        connection = pooled.execution_options(isolation_level="REPEATABLE READ")
+        with connection.begin():
+            events = payloads_of(connection, streams)
+            jobs = _of_table(connection, streams, job, JobRow)
+            attempts = _of_table(connection, streams, attempt, AttemptRow)
+            decisions = _of_table(connection, streams, decision, DecisionRow)
+            effects = _of_table(connection, streams, effect, EffectRow)
+    for one in streams:
+        stored = by_key(jobs[one], attempts[one], decisions[one], effects[one])
+        if _folded(events[one]) != stored:
+            yield one
+
+
+def _of_table(
+    connection: Connection, streams: Sequence[StreamId], table: Table, kind: type[_Row]
+) -> Mapping[StreamId, list[_Row]]:
+    found: dict[StreamId, list[_Row]] = {stream: [] for stream in streams}
+    names = table.columns.keys()
+    for stored in driver_rows(connection, select(table).where(is_of(table, streams))):
+        row = kind(**dict(zip(names, stored, strict=True)))
+        found[row.stream_id].append(row)
+    return found
+
+
+def _folded(events: Sequence[StoredPayload]) -> Mapping[Key, Row] | None:
+    """Return the rows that follow from events; None if an event cannot be read."""
+    if not events:
+        return {}
+    try:
+        _, rows = advance(View(), [event_of(*stored) for stored in events])
+    except (BrokenChain, UnknownEventType):
+        return None
+    return by_key_of(rows)

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 from sqlalchemy import Connection, Engine, Row, text
+from sqlalchemy.exc import DBAPIError
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.schema.guards import own_tables
-from jobledger.adapters.postgres.verifying.room import lacks_room
 from jobledger.adapters.postgres.verifying.seals import PostgresSeals
 from jobledger.core.values.instants import Instant
 
@@ -232,3 +233,38 @@ def _wanted(now: Instant) -> Sequence[str]:
     for _ in range(MONTHS_AHEAD):
         months.append((months[-1] + timedelta(days=32)).replace(day=1))
     return [f"event_y{month.year:04}m{month.month:02}" for month in months]
+
+
+_OF_OWN_DISK = text("SET LOCAL temp_tablespaces TO ''")
+_IN_LITTLE_MEMORY = text("SET LOCAL work_mem TO '64kB'")
+_SORT = text("""
+    SELECT count(*) FROM (
+        SELECT n FROM generate_series(1, 8192) n
+        ORDER BY md5(n::text) || repeat('x', 1000) OFFSET 0
+    ) sorted
+""")
+"""Sorts 8 MB that have no room in memory: they are written beside the tables, and removed."""
+
+_DISK_FULL = "53100"
+
+
+def lacks_room(engine: Engine) -> str:
+    """Return what Postgres says if nothing more can be written to its disk; empty if it can.
+
+    Raises:
+        LedgerError: the database does not answer.
+    """
+    one_transaction = engine.execution_options(isolation_level="READ COMMITTED")
+    with ledger_errors(engine.url), one_transaction.begin() as connection:
+        connection.execute(_OF_OWN_DISK)
+        connection.execute(_IN_LITTLE_MEMORY)
+        try:
+            connection.execute(_SORT)
+        except DBAPIError as problem:
+            error = problem.orig
+            if not isinstance(error, psycopg.Error) or error.sqlstate is None:
+                raise  # it went away
+            if error.sqlstate == _DISK_FULL:
+                return error.diag.message_primary or str(error)
+            # Any other state, a limit on such files say, tells nothing of the disk.
+    return ""

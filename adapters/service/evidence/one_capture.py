@@ -9,9 +9,9 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from typing import Protocol
 
 from jobledger.adapters.service.evidence.captured import Found, RawLog, kept_logs, told_by_ray
-from jobledger.adapters.service.evidence.log_ends import end_of_log
 from jobledger.adapters.service.evidence.own_pods import name_was_taken, own_pods, own_uid
 from jobledger.adapters.service.objects.declared_secrets import secrets_of_pods
 from jobledger.adapters.service.objects.head_tokens import read_token
@@ -22,6 +22,7 @@ from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import JobledgerError, LedgerError
 from jobledger.core.jobs.evidence.evidence import (
     LOG_BYTES_MAX,
+    LOG_LINES_MAX,
     LOGS_MAX,
     TIME_MAX,
     ContainerEnd,
@@ -316,3 +317,31 @@ def worst_container(pod: PodEvidence) -> ContainerEnd | None:
     ended = [one for one in pod.containers if one.exit_code not in (None, 0)]
     ran = [one for one in pod.containers if one.state != "waiting"]
     return next(iter((*ended, *ran)), None)
+
+
+_ANSWER_BYTES_MAX = 2 * LOG_BYTES_MAX
+"""Of a log that is asked for, so much is sent at most."""
+
+
+class _ReadLog(Protocol):
+    """Reads the log of one container."""
+
+    def __call__(self, *, tail_lines: int, limit_bytes: int) -> str:
+        """Return its last lines, of those the first bytes."""
+        ...
+
+
+def end_of_log(read: _ReadLog) -> tuple[str, bool]:
+    """Return the last lines of a log, and whether there was more before them.
+
+    A kubelet looks for the beginning of the last lines, and sends so many bytes from there
+    (Kubernetes, PodLogOptions `tailLines` and `limitBytes`): an answer that is full lacks its end,
+    where a traceback stands. Then fewer lines are asked for.
+    """
+    lines = LOG_LINES_MAX + 1  # one more than is kept shows that there is more
+    content = read(tail_lines=lines, limit_bytes=_ANSWER_BYTES_MAX)
+    while lines > 1 and len(content.encode()) >= _ANSWER_BYTES_MAX:
+        lines //= 2
+        content = read(tail_lines=lines, limit_bytes=_ANSWER_BYTES_MAX)
+    end, cut = log_end(content)
+    return end, cut or lines <= LOG_LINES_MAX

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
-from jobledger.adapters.service.status.pruning import prune_patch
 from jobledger.core.errors import RequestInvalid
 from jobledger.core.jobs.control.status_writers import OUR_MANAGER
 from jobledger.core.kinds import AnyKind
@@ -60,7 +59,7 @@ class StatusWrite:
         present = child(answer, "status")
         fields = self.kind.status_format.fields
         shown = {key: value for key, value in present.items() if key in fields}
-        left = prune_patch(shown, self.status)
+        left = _prune_patch(shown, self.status)
         return self._patched(left, self._noted(answer)) if left else answer
 
     def _noted(self, answer: Manifest) -> str:
@@ -98,3 +97,25 @@ class StatusWrite:
         return self.cluster.apply(
             resource, manifest, field_manager=OUR_MANAGER, subresource="status", force=True
         )
+
+
+def _prune_patch(shown: Manifest, wanted: Manifest) -> dict[str, Json]:
+    """Return the merge patch from what is shown to what is wanted, as far as it takes away.
+
+    An apply removes only fields that we applied before: what another controller once put stays,
+    also inside of objects and lists of which we apply a part. What is wanted and not shown was
+    pruned by an older definition, and is not asked for again.
+    """
+    patch: dict[str, Json] = {}
+    for key, there in shown.items():
+        if key not in wanted:
+            patch[key] = None
+            continue
+        ours = wanted[key]
+        if isinstance(there, dict) and isinstance(ours, dict):
+            inner = _prune_patch(there, ours)
+            if inner:
+                patch[key] = inner
+        elif isinstance(there, list) and isinstance(ours, list) and len(there) > len(ours):
+            patch[key] = ours
+    return patch

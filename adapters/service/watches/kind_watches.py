@@ -11,10 +11,9 @@ from jobledger.adapters.service.watches.event_handlers import (
     KindWatching,
     WatchedKind,
 )
-from jobledger.adapters.service.watches.served import is_served
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.repeated import Repeated
-from jobledger.core.errors import ClusterError, RequestForbidden
+from jobledger.core.errors import ClusterError, ObjectNotFound, RequestForbidden
 from jobledger.core.ports.cluster import Cluster, Resource, Subscription, Watches
 
 log = get_logger(__name__)
@@ -317,3 +316,26 @@ class KindWatches:
 def _note(synced: SyncedKinds, kind: WatchedKind, watch: int, _: str) -> None:
     """Take note of a complete list under the name of the watch, whatever the listener says."""
     synced.note(kind.name, watch)
+
+
+_NOTHING = "jobledger.dev/nothing=here"
+
+
+def is_served(
+    cluster: Cluster,
+    resource: Resource,
+    namespace: str,
+    forbidden: Callable[[Resource, RequestForbidden], None],
+) -> bool:
+    """Return whether the API server knows a kind and lets it be listed; raises as the port.
+
+    `forbidden` is told if it does not let it be listed.
+    """
+    try:
+        cluster.list(resource, namespace=namespace, label_selector=_NOTHING)
+    except ObjectNotFound:
+        return False
+    except RequestForbidden as error:
+        forbidden(resource, error)
+        return False
+    return True

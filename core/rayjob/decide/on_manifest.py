@@ -2,14 +2,13 @@
 
 from msgspec.structs import replace
 
-from jobledger.core.jobs.control.control_change import control_of
+from jobledger.core.jobs.control.control_change import ControlRules, control_of
 from jobledger.core.jobs.control.lost_history import unknown_job
 from jobledger.core.jobs.control.went_back import is_old_look
 from jobledger.core.jobs.events import ControlReleased
 from jobledger.core.jobs.manifest.news import manifest_changes
 from jobledger.core.jobs.outcomes import rejected
-from jobledger.core.rayjob.decide.on_lost_history import is_unknown_but_ours
-from jobledger.core.rayjob.decide.recorded_control import RAYJOB_CONTROL
+from jobledger.core.rayjob.decide.on_lost_history import is_unknown_but_ours, signs
 from jobledger.core.rayjob.events.lifecycle import (
     DeletionStarted,
     JobAdopted,
@@ -23,9 +22,30 @@ from jobledger.core.rayjob.observations.observations import (
     INVALID_STATUS,
     ManifestGone,
     ManifestSeen,
+    SeenStatus,
 )
 from jobledger.core.rayjob.spec.spec import waits_since_creation
-from jobledger.core.rayjob.state import KnownManifest, RayJobState, known_manifest
+from jobledger.core.rayjob.state import KnownManifest, RayJobState, is_final, known_manifest
+from jobledger.core.rayjob.status.status import status
+from jobledger.core.values.documents import text
+
+
+def _shows_own(state: RayJobState, seen: ManifestSeen) -> bool:
+    own, shown = status(state), seen.status
+    return (
+        shown.phase == text(own, "jobDeploymentStatus")
+        and shown.cluster_name == text(own, "rayClusterName")
+        and (shown.succeeded, shown.failed) == (state.succeeded, state.failed)
+    )
+
+
+_RAYJOB_CONTROL: ControlRules[RayJobState, ManifestSeen, OthersStatusObserved] = ControlRules(
+    no_status=SeenStatus(phase=""),
+    shown=lambda seen: OthersStatusObserved(at=seen.at, status=seen.status),
+    signs=signs,
+    is_final=is_final,
+    shows_own=_shows_own,
+)
 
 
 def on_manifest_seen(state: RayJobState, seen: ManifestSeen) -> tuple[RayJobEvent, ...]:
@@ -40,7 +60,7 @@ def on_manifest_seen(state: RayJobState, seen: ManifestSeen) -> tuple[RayJobEven
         return ()
     if seen.problem is not None and seen.problem.kind == INVALID_STATUS and state.attempt:
         seen = replace(seen, problem=None)  # the status is ours; another mode is for later attempts
-    return *_changes(seen, known), *control_of(RAYJOB_CONTROL, state, seen)
+    return *_changes(seen, known), *control_of(_RAYJOB_CONTROL, state, seen)
 
 
 def _changes(seen: ManifestSeen, known: KnownManifest) -> tuple[RayJobEvent, ...]:

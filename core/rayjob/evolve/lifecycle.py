@@ -1,6 +1,6 @@
 """Applies lifecycle events to the state of a RayJob. Total: no event once written is refused.
 
-Facts, effects and decisions have files of their own beside this one.
+Facts and effects have files of their own beside this one.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,11 +9,13 @@ from typing import TypeAlias, assert_never, cast, get_args
 from msgspec.structs import replace
 
 from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.events import DecisionFired
+from jobledger.core.jobs.evolve import shared_events
 from jobledger.core.jobs.evolve.shared_events import SharedEvolution
+from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.rayjob.deletion import with_what_is_due
 from jobledger.core.rayjob.events import lifecycle as events
 from jobledger.core.rayjob.evolve.adoption import adopted
-from jobledger.core.rayjob.evolve.decisions import decision_fired
 from jobledger.core.rayjob.evolve.effects import (
     effect_failed,
     effect_faltered,
@@ -22,7 +24,7 @@ from jobledger.core.rayjob.evolve.effects import (
     effect_superseded,
 )
 from jobledger.core.rayjob.evolve.facts import evolve_fact
-from jobledger.core.rayjob.evolve.pods import failure_noticed
+from jobledger.core.rayjob.evolve.pods import evidence_given_up, failure_noticed
 from jobledger.core.rayjob.evolve.recorded import (
     control_released,
     control_taken,
@@ -41,13 +43,28 @@ def evolve(state: RayJobState, event: events.RayJobEvent) -> RayJobState:
     return _APPLIED_BY[type(event)](state, event)
 
 
+def _decision_fired(state: RayJobState, event: DecisionFired) -> RayJobState:
+    """Return the state without the decision, and with what it allows from now on."""
+    state = shared_events.decision_fired(state, event)
+    if event.kind is DecisionKind.RETRY and state.attempt is not None:
+        return replace(state, attempt=replace(state.attempt, retry_due=True))
+    if event.kind is DecisionKind.EVIDENCE:
+        return evidence_given_up(state)
+    if event.kind is DecisionKind.TTL_SHUTDOWN:
+        return replace(state, shutdown_due=True)
+    if event.kind is DecisionKind.DELETION_RULE:
+        policy = event.subject.partition(" ")[0]
+        return replace(state, deletions_due=(*state.deletions_due, policy))
+    return state
+
+
 _SHARED: SharedEvolution[RayJobState] = SharedEvolution(
     effect_requested=effect_requested,
     effect_succeeded=effect_succeeded,
     effect_faltered=effect_faltered,
     effect_failed=effect_failed,
     effect_superseded=effect_superseded,
-    decision_fired=decision_fired,
+    decision_fired=_decision_fired,
     control_released=control_released,
     control_taken=control_taken,
     ledger_behind_found=ledger_behind_found,

@@ -1,13 +1,14 @@
 """Words for the events of a RayJob."""
 
+from collections.abc import Iterator
 from typing import assert_never
 
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.rayjob.events import lifecycle as rayjob
 from jobledger.core.rayjob.events.lifecycle import FactEvent, LifeEvent
-from jobledger.core.rayjob.history.cluster_lacks import lacks
 from jobledger.core.rayjob.history.report_news import READY
 from jobledger.core.rayjob.observations.pods import PodLook
+from jobledger.core.values.documents import Manifest
 
 
 def words(event: FactEvent | LifeEvent) -> str:
@@ -169,3 +170,22 @@ def _lacks(event: rayjob.ClusterObserved) -> str:
         return ""
     said = "; ".join(lacks(event.status))
     return f": {said}" if said else ""
+
+
+def lacks(status: Manifest) -> Iterator[str]:
+    """Yield what keeps a RayCluster from being ready; nothing where its status does not say.
+
+    Source: raycluster_types.go (RayClusterStatus, RayClusterConditionType).
+    """
+    conditions = status.get("conditions")
+    for item in conditions if isinstance(conditions, list) else ():
+        if not isinstance(item, dict):
+            continue
+        name, holds = item.get("type"), item.get("status")
+        if (name, holds) in (("HeadPodReady", "False"), ("ReplicaFailure", "True")):
+            said = [str(part) for part in (item.get("reason"), item.get("message")) if part]
+            what = "the head Pod is not ready" if name == "HeadPodReady" else "a Pod is not made"
+            yield f"{what} ({': '.join(said)})" if said else what
+    wanted, ready = status.get("desiredWorkerReplicas"), status.get("readyWorkerReplicas")
+    if isinstance(wanted, int) and isinstance(ready, int) and ready < wanted:
+        yield f"{ready} of {wanted} workers are ready"

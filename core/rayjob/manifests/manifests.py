@@ -7,7 +7,6 @@ Source: KubeRay's constructRayClusterForRayJob and createNewK8sJob.
 """
 
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
-from jobledger.core.rayjob.manifests.attempt_labels import attempt_labels, with_pod_labels
 from jobledger.core.rayjob.manifests.gang_scheduling import (
     SUBMITTER_GROUP,
     GangMetadata,
@@ -24,6 +23,7 @@ from jobledger.core.rayjob.manifests.submitter_container import (
 )
 from jobledger.core.rayjob.names import (
     ATTEMPT_ANNOTATION,
+    ATTEMPT_LABEL,
     CREATED_BY,
     LABEL_CREATED_BY,
     LABEL_ORIGIN_KIND,
@@ -34,6 +34,7 @@ from jobledger.core.rayjob.names import (
 )
 from jobledger.core.rayjob.spec.go_values import texts
 from jobledger.core.rayjob.spec.installation import UPSTREAMS, Installation
+from jobledger.core.rayjob.spec.retry_annotations import read_retry_options
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
 
 SUBMITTER_BACKOFF_LIMIT = 2
@@ -60,7 +61,7 @@ def build_cluster(
     cluster_spec = child(spec, "rayClusterSpec")
     annotations = dict(texts(child(job, "metadata", "annotations")))
     annotations[ATTEMPT_ANNOTATION] = str(attempt)
-    labels = attempt_labels(job, attempt)
+    labels = _attempt_labels(job, attempt)
     if mode == "SidecarMode":
         annotations[NO_HEAD_RESTART_ANNOTATION] = "true"
         around = ContainerContext(
@@ -92,7 +93,7 @@ def build_cluster(
             "annotations": {**annotations, **gang.annotations},
             "ownerReferences": [owner_reference(job)],
         },
-        "spec": with_pod_labels(cluster_spec, labels),
+        "spec": _with_pod_labels(cluster_spec, labels),
     }
 
 
@@ -143,7 +144,7 @@ def build_submitter(  # noqa: PLR0913 what upstream's operator knows of an attem
     labels = {
         **_origin(job),
         LABEL_CREATED_BY: CREATED_BY,
-        **attempt_labels(job, attempt),
+        **_attempt_labels(job, attempt),
     }
     return {
         "apiVersion": BATCH_JOBS.api_version,
@@ -209,3 +210,33 @@ def _pod_template(
         "metadata": {**metadata, "labels": {**texts(child(metadata, "labels")), **labels}},
         "spec": pod,
     }
+
+
+def _attempt_labels(job: Manifest, attempt: int) -> dict[str, str]:
+    """Return the labels of everything that is made for an attempt: none, unless the job asks.
+
+    Pods find its number in their metadata (and, by the downward API, in their environment), so what
+    they write can be told apart by attempt. Asked for in kuberay#5211.
+    """
+    asked = read_retry_options(job).options.label_attempts
+    return {ATTEMPT_LABEL: str(attempt)} if asked else {}
+
+
+def _with_pod_labels(cluster_spec: Manifest, labels: dict[str, str]) -> Manifest:
+    """Return the specification of a RayCluster whose Pods all carry the labels."""
+    if not labels:
+        return cluster_spec
+    changed: dict[str, Json] = {**cluster_spec}
+    if "headGroupSpec" in cluster_spec:
+        changed["headGroupSpec"] = _with_labels(child(cluster_spec, "headGroupSpec"), labels)
+    if "workerGroupSpecs" in cluster_spec:
+        groups = items(cluster_spec, "workerGroupSpecs")
+        changed["workerGroupSpecs"] = [_with_labels(child(group), labels) for group in groups]
+    return changed
+
+
+def _with_labels(group: Manifest, labels: dict[str, str]) -> Manifest:
+    template = child(group, "template")
+    metadata = child(template, "metadata")
+    labelled: Manifest = {**metadata, "labels": {**texts(child(metadata, "labels")), **labels}}
+    return {**group, "template": {**template, "metadata": labelled}}

@@ -1,6 +1,6 @@
 """Events that follow from an observation of the TrainJob, its runtime, JobSet or other objects."""
 
-from jobledger.core.jobs.control.control_change import control_of
+from jobledger.core.jobs.control.control_change import ControlRules, control_of
 from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.control.lost_history import unknown_job
 from jobledger.core.jobs.control.went_back import is_late_news, is_old_look, is_older_version
@@ -10,8 +10,7 @@ from jobledger.core.jobs.outcomes import rejected
 from jobledger.core.jobs.pending.effects import EffectKind, is_under_way
 from jobledger.core.trainjob.conditions import merged
 from jobledger.core.trainjob.decide.on_contributions import on_source_gone
-from jobledger.core.trainjob.decide.on_lost_history import is_unknown_but_ours
-from jobledger.core.trainjob.decide.recorded_control import TRAINJOB_CONTROL
+from jobledger.core.trainjob.decide.on_lost_history import is_unknown_but_ours, signs
 from jobledger.core.trainjob.events import (
     BuilderChanged,
     DependentVanished,
@@ -34,6 +33,7 @@ from jobledger.core.trainjob.observations import (
     JobSetSeen,
     ProgressSeen,
     RuntimeSeen,
+    SeenTrainStatus,
     TrainJobGone,
     TrainJobSeen,
 )
@@ -50,6 +50,25 @@ from jobledger.core.trainjob.state import (
 News = tuple[TrainJobEvent, ...]
 
 
+def _shows_own(state: TrainJobState, seen: TrainJobSeen) -> bool:
+    own, shown = (
+        {(item.type, item.is_true, item.reason) for item in conditions}
+        for conditions in (state.conditions, seen.status.conditions)
+    )
+    return own == shown
+
+
+_TRAINJOB_CONTROL: ControlRules[TrainJobState, TrainJobSeen, OthersTrainStatusObserved] = (
+    ControlRules(
+        no_status=SeenTrainStatus(),
+        shown=lambda seen: OthersTrainStatusObserved(at=seen.at, status=seen.status),
+        signs=signs,
+        is_final=is_final,
+        shows_own=_shows_own,
+    )
+)
+
+
 def on_trainjob_seen(state: TrainJobState, seen: TrainJobSeen) -> News:
     """Return what is new about the object; an old look at it is no news."""
     known = state.manifest
@@ -64,7 +83,7 @@ def on_trainjob_seen(state: TrainJobState, seen: TrainJobSeen) -> News:
     if is_built_by_another(state, seen.builder) and seen.spec.runtime.is_supported:
         again = (BuilderChanged(at=seen.at, builder=seen.builder),)
     withheld = _withheld(state, seen, known)
-    return *_changes(seen, known), *withheld, *again, *control_of(TRAINJOB_CONTROL, state, seen)
+    return *_changes(seen, known), *withheld, *again, *control_of(_TRAINJOB_CONTROL, state, seen)
 
 
 def _withheld(state: TrainJobState, seen: TrainJobSeen, known: KnownTrainJob) -> News:

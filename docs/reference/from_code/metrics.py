@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from docs.reference.from_code.attributes import cell
-from jobledger.adapters.telemetry.metrics import Metrics
-from jobledger.adapters.telemetry.notification_metrics import NotificationMetrics
+from jobledger.adapters.telemetry.metrics import Metrics, NotificationMetrics
 
 HEAD = """\
 # Metrics

@@ -4,7 +4,7 @@ import pytest
 import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.running.control_options import chosen_control
+from jobledger.adapters.cli.running.run import chosen_control
 
 
 @pytest.mark.parametrize(

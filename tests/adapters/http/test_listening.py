@@ -8,8 +8,7 @@ import urllib3
 from prometheus_client import CollectorRegistry
 
 from jobledger.adapters.http.health import health_app
-from jobledger.adapters.http.listening import listening, url_of
-from jobledger.adapters.http.server import HttpServer
+from jobledger.adapters.http.server import HttpServer, listening, url_of
 
 LOOPBACKS = ["127.0.0.1", "localhost"]
 if socket.has_ipv6:

@@ -18,7 +18,7 @@ from jobledger.adapters.notifying.rules_file import Secret, Target
 from jobledger.adapters.notifying.sending import NotTaken
 from jobledger.adapters.notifying.service import LONGEST_PAUSE, Notifier, Reader, pause_of
 from jobledger.adapters.postgres.log.notifications import PostgresNotifications
-from jobledger.adapters.telemetry.notification_metrics import NotificationMetrics
+from jobledger.adapters.telemetry.metrics import NotificationMetrics
 from jobledger.core.notifications.messages import Form, Notice
 from jobledger.core.notifications.rules import Rule
 from jobledger.core.notifications.waiting import Taken

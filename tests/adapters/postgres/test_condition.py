@@ -11,8 +11,12 @@ from jobledger.adapters.postgres.checks.housekeeping import CHECKS
 from jobledger.adapters.postgres.connection.analyzing import analyze_grown
 from jobledger.adapters.postgres.connection.engine import open_engine
 from jobledger.adapters.postgres.log.partitions import Partitions
-from jobledger.adapters.postgres.verifying.condition import Condition, TableCondition, condition
-from jobledger.adapters.postgres.verifying.room import lacks_room
+from jobledger.adapters.postgres.verifying.condition import (
+    Condition,
+    TableCondition,
+    condition,
+    lacks_room,
+)
 from jobledger.core.forensics.findings import Finding, Severity
 from tests.support.ledgers import app_engine, postgres_ledger, tampering
 from tests.support.records import NOON, StreamWriter, a_stream

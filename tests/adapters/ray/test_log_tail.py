@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from jobledger.adapters.ray.job_api import LOG_KEPT_BYTES, RayJobApi
-from jobledger.adapters.ray.log_text import TAIL_BYTES, log_tail_of
+from jobledger.adapters.ray.job_api import LOG_KEPT_BYTES, TAIL_BYTES, RayJobApi, log_tail_of
 from jobledger.core.errors import RayApiUnreachable, RayJobNotFound
 from tests.adapters.ray.scripted_head import Script, ScriptedHead, Then, answer
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobledger.adapters.service.evidence.log_ends import end_of_log
+from jobledger.adapters.service.evidence.one_capture import end_of_log
 from tests.support.kubelet_logs import Kubelet
 
 

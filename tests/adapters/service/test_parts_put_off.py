@@ -13,7 +13,7 @@ import yaml
 
 from jobledger.adapters.kinds.batchjob.watched import BatchJobListener
 from jobledger.adapters.kinds.rayjob.watching.listeners import ChildListener
-from jobledger.adapters.kinds.trainjob.watching import snapshot_secrets
+from jobledger.adapters.kinds.trainjob.watching import listeners
 from jobledger.adapters.kinds.trainjob.watching.listeners import DependentListener, RuntimeListener
 from jobledger.adapters.service.loop.slowing import Slowing
 from jobledger.adapters.service.objects import declared_secrets, kept_children
@@ -179,7 +179,7 @@ def scene(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Sc
             made.looks += 1
         return found
 
-    for module in (declared_secrets, kept_children, snapshot_secrets):
+    for module in (declared_secrets, kept_children, listeners):
         monkeypatch.setattr(module, "secrets_in", counted)
     return made
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 import yaml
 
 from jobledger.adapters.kinds.trainjob.acting.apply import ApplyFailed, Work, put
-from jobledger.adapters.kinds.trainjob.acting.jobset_suspension import suspend_or_resume
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.kinds.trainjob.watching.observations import runtime_digest
 from jobledger.adapters.kinds.trainjob.watching.watched import TRAINJOB_WATCHING
@@ -21,6 +20,7 @@ from jobledger.adapters.service.effects.context import (
     KindActing,
     SupersededEffect,
     World,
+    exactly,
     refuse_if_edited,
     wait_if_gone,
 )
@@ -76,7 +76,7 @@ def act_trainjob(world: World, job: CachedJob, effect: OpenEffect, state: TrainJ
         wait_if_gone(world, job, TRAINJOBS)
     work = Work(world, job, manifest, state)
     if text(manifest, "metadata", "deletionTimestamp"):
-        return suspend_or_resume(work)
+        return _suspend_or_resume(work)
     try:
         return _built_and_applied(work)
     except ApplyFailed as failure:
@@ -91,7 +91,7 @@ def _suspend_at_least(work: Work) -> None:
     if jobset is None or jobset.suspend or child(work.manifest, "spec").get("suspend") is not True:
         return
     with suppress(ApplyFailed, SupersededEffect, ClusterError):  # the failure is told anyway
-        suspend_or_resume(work)
+        _suspend_or_resume(work)
 
 
 def _built_and_applied(work: Work) -> Done:
@@ -214,3 +214,38 @@ def _act(world: World, job: CachedJob, effect: OpenEffect, state: JobState) -> D
 
 
 TRAINJOB_ACTING = KindActing(act=_act)
+
+
+def _suspend_or_resume(work: Work) -> Done:
+    """Bring spec.suspend of the job's JobSet to what the TrainJob wants, without building.
+
+    For a job that is being deleted and held by somebody's finalizer, of which nothing is to be made
+    anew; and for a job whose objects cannot be built or applied: what runs can always be stopped.
+
+    Raises:
+        SupersededEffect: there is no JobSet of the job, or it is being deleted.
+        ApplyFailed: the JobSet cannot be asked for.
+        ClusterError: the API server refuses the change.
+    """
+    wanted = child(work.manifest, "spec").get("suspend") is True
+    name = work.job.identity.name
+    found = work.get(JOBSETS, name, building=False)
+    if found is None or not work.is_own(found) or text(found, "metadata", "deletionTimestamp"):
+        raise SupersededEffect("the JobSet is gone, or goes")
+    already = _is_suspended(found) is wanted
+    if not already:
+        patch: dict[str, Json] = {**exactly(found), "spec": {"suspend": wanted}}
+        found = work.world.cluster.merge_patch(JOBSETS, work.job.identity.namespace, name, patch)
+    outcome = ApplyOutcome(
+        runtime=work.runtime,
+        jobset_uid=text(found, "metadata", "uid"),
+        jobset_generation=number(found, "metadata", "generation") or 0,
+        jobset_suspend=_is_suspended(found),
+        names=() if already else (f"{JOBSETS.kind}/{name}",),
+    )
+    return Done(uid=outcome.jobset_uid, details=write_outcome(outcome), already=already)
+
+
+def _is_suspended(jobset: Manifest) -> bool:
+    """Return spec.suspend of a JobSet."""
+    return child(jobset, "spec").get("suspend") is True

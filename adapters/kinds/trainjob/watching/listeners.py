@@ -15,10 +15,10 @@ from jobledger.adapters.kinds.trainjob.watching.observations import (
     see_runtime,
 )
 from jobledger.adapters.kinds.trainjob.watching.progress import ProgressReports, read_progress
-from jobledger.adapters.kinds.trainjob.watching.snapshot_secrets import secrets_of_snapshot
 from jobledger.adapters.service.objects.kept_children import CachedChild, secrets_of_object
 from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime
 from jobledger.adapters.service.objects.packing import pack
+from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import marked, tell_gap
 from jobledger.adapters.service.watches.parts_looked_through import (
@@ -26,9 +26,10 @@ from jobledger.adapters.service.watches.parts_looked_through import (
     child_looked_through,
     runtime_looked_through,
 )
+from jobledger.core.log.redaction.redact import secrets_in
 from jobledger.core.ports.cluster import TRAINJOBS
 from jobledger.core.trainjob.building.runtimes import trainjob_owner
-from jobledger.core.trainjob.names import SNAPSHOT_ENDING
+from jobledger.core.trainjob.names import SNAPSHOT_ENDING, SNAPSHOT_KEY
 from jobledger.core.trainjob.observations import DependentGone, JobSetGone
 from jobledger.core.values.documents import Manifest, child, number, text
 from jobledger.core.values.ids import StreamId, observation_id
@@ -153,7 +154,7 @@ class DependentListener:
             owner_kind=TRAINJOBS.kind,
             packed=pack(manifest),
             generation=number(metadata, "generation") or 0,
-            declared=secrets_of_snapshot if self._kind == "ConfigMap" else secrets_of_object,
+            declared=_secrets_of_snapshot if self._kind == "ConfigMap" else secrets_of_object,
         )
         is_kept = item.owner_uid != "" or _may_be_in_the_way(self._kind, item.name)
         with around.telling:
@@ -223,3 +224,14 @@ def tell_dependent_gone(
     else:
         gone = DependentGone(id=mark, at=at, name=name, uid=uid, kind=kind, built=built)
         around.inbox.put(stream, gone)
+
+
+def _secrets_of_snapshot(manifest: Manifest) -> frozenset[str]:
+    """Return the secrets of the runtime that a ConfigMap holds; a ConfigMap may hold another."""
+    written = text(manifest, "data", SNAPSHOT_KEY)
+    if not written:
+        return frozenset()
+    held, problem = parse_runtime_env(written)
+    if problem or held is None:
+        return secrets_in({"spec": {"runtimeEnvYAML": written}}, None)
+    return secrets_in(held, None)
