@@ -6,7 +6,7 @@ from datetime import timedelta
 from jobledger.adapters.cluster_wiring import kubernetes_cluster
 from jobledger.adapters.kube.checks import claims
 from jobledger.adapters.ledger_wiring import Ledger
-from jobledger.adapters.postgres.connection.identity import database_identity
+from jobledger.adapters.postgres.connection.statements import database_identity
 from jobledger.adapters.scheduler.alarms import SchedulerAlarms
 from jobledger.adapters.service.ledgers.claiming import LOOKS_PER_DURATION, Claiming, Ledgers
 from jobledger.adapters.service.shards.leasing import LeaseKeeper

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 
 from jobledger.adapters.kube.api_clock import api_server_now
 from jobledger.adapters.kube.transport import Transport
-from jobledger.adapters.postgres.connection.clock import database_now
+from jobledger.adapters.postgres.connection.statements import database_now
 from jobledger.adapters.scheduler.alarms import SchedulerAlarms
 from jobledger.adapters.service.clocks import Clocks, Told
 from jobledger.adapters.service.control.control_policy import ControlPolicy

@@ -23,8 +23,7 @@ from jobledger.adapters.http.page.door import Door
 from jobledger.adapters.http.page.parts import PageParts
 from jobledger.adapters.http.page.site import page_routes
 from jobledger.adapters.ledger_wiring import Ledger, report_rules
-from jobledger.adapters.postgres.connection.analyzing import analyze_grown
-from jobledger.adapters.postgres.connection.identity import database_identity
+from jobledger.adapters.postgres.connection.statements import analyze_grown, database_identity
 from jobledger.adapters.postgres.log.evidence import PostgresEvidence
 from jobledger.adapters.postgres.log.partitions import Partitions
 from jobledger.adapters.postgres.reports.projecting.projector import catch_up

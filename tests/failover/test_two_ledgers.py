@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOptions, open_engine
-from jobledger.adapters.postgres.connection.identity import database_identity
+from jobledger.adapters.postgres.connection.statements import database_identity
 from jobledger.core.claims.leases import claim_of
 from jobledger.core.claims.rule import Standing
 from jobledger.sandbox.postgres.embedded import EmbeddedPostgres

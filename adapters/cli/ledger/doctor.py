@@ -25,7 +25,7 @@ from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.postgres.checks import guards, housekeeping, invariants
 from jobledger.adapters.postgres.checks.heads import RAY_HEADS
 from jobledger.adapters.postgres.checks.log_clock import LOG_CLOCK
-from jobledger.adapters.postgres.connection.clock import database_now
+from jobledger.adapters.postgres.connection.statements import database_now
 from jobledger.adapters.postgres.refolding.rebuilding import compare
 from jobledger.adapters.postgres.verifying.condition import condition
 from jobledger.adapters.postgres.verifying.orphans import orphans

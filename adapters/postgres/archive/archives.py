@@ -7,12 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Engine, Select, and_, func, not_, or_, select, text
+from sqlalchemy import ColumnElement, Engine, and_, func, not_, or_, select, text
 
 from jobledger.adapters.postgres.connection.answer_limit import unhurried
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.lock_holders import told_holder
 from jobledger.adapters.postgres.connection.pooler import require_own_session
+from jobledger.adapters.postgres.connection.statements import all_mappings, all_rows, one_value
 from jobledger.adapters.postgres.schema.tables import archive, archived_stream, job, stream
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import BrokenChain, LedgerMisconfigured, LedgerUnavailable
@@ -117,7 +118,7 @@ class PostgresArchives:
             .where(not_(job.c.open), _gone_long_enough(wanted), not_(known.exists()))
             .order_by(job.c.stream_id)
         )
-        return [JobRow(**dict(row)) for row in self._rows(query)]
+        return [JobRow(**row) for row in all_mappings(self._engine, query)]
 
     def keep(self, made: Archive) -> bool:
         """Keep a record; False if another has kept one of its number meanwhile.
@@ -135,8 +136,7 @@ class PostgresArchives:
             "jobs": json.dumps([_row(item) for item in made.jobs]),
             "evidence": list(made.evidence),
         }
-        with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            return bool(connection.execute(_KEEP, values).scalar_one())
+        return bool(one_value(self._engine, _KEEP, values))
 
     def remove(self, number: int) -> Iterator[Removed]:
         """Remove the jobs of a record from the log, some at a time; tell after each step."""
@@ -180,7 +180,7 @@ class PostgresArchives:
         """
         number = 0
         after = select(archive).order_by(archive.c.number).limit(1)
-        while rows := self._rows(after.where(archive.c.number > number)):
+        while rows := all_mappings(self._engine, after.where(archive.c.number > number)):
             number = rows[0]["number"]
             found = read(rows[0]["document"])
             self._hold_against(rows[0], found)
@@ -189,20 +189,21 @@ class PostgresArchives:
     def last(self) -> tuple[int, bytes] | None:
         """Return number and digest of the newest record, None while there is none."""
         columns = archive.c.number, archive.c.digest
-        for row in self._rows(select(*columns).order_by(archive.c.number.desc()).limit(1)):
+        for row in all_mappings(
+            self._engine, select(*columns).order_by(archive.c.number.desc()).limit(1)
+        ):
             return row["number"], row["digest"]
         return None
 
     def between(self, first: int, last: int) -> Sequence[tuple[int, int]]:
         """Return the ranges of positions, of those between, that records speak of."""
-        with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            found = connection.execute(_BETWEEN, {"first": first, "last": last}).all()
+        found = all_rows(self._engine, _BETWEEN, {"first": first, "last": last})
         return [(row[0], row[1]) for row in found]
 
     def end(self, wanted: UUID) -> StreamEnd | None:
         """Return where a stream ended by its record, None if no record speaks of it."""
         query = select(archived_stream).where(archived_stream.c.stream_id == wanted)
-        for row in self._rows(query.order_by(archived_stream.c.version.desc())):
+        for row in all_mappings(self._engine, query.order_by(archived_stream.c.version.desc())):
             return StreamEnd(stream=wanted, version=row["version"], chain=row["chain"])
         return None
 
@@ -217,7 +218,7 @@ class PostgresArchives:
         )
         if namespace:
             query = query.where(archived_stream.c.namespace == namespace)
-        return self._rows(query)
+        return all_mappings(self._engine, query)
 
     def pending(self) -> dict[int, int]:
         """Return how many jobs of each record are still in the log as they were, if any are.
@@ -236,17 +237,17 @@ class PostgresArchives:
             )
             .group_by(archived_stream.c.archive)
         )
-        return {row["archive"]: row["jobs"] for row in self._rows(query)}
+        return {row["archive"]: row["jobs"] for row in all_mappings(self._engine, query)}
 
     def summary(self) -> list[dict[str, Any]]:
         """Return every record as a line, without its document."""
         columns = [column for column in archive.c if column.name not in {"document", "positions"}]
-        return self._rows(select(*columns).order_by(archive.c.number))
+        return all_mappings(self._engine, select(*columns).order_by(archive.c.number))
 
     def _hold_against(self, row: dict[str, Any], found: Archive) -> None:
         """Compare every column that was copied from a record with the record."""
         query = select(archived_stream).where(archived_stream.c.archive == row["number"])
-        kept = {(item["stream_id"], *_copied(item)) for item in self._rows(query)}
+        kept = {(item["stream_id"], *_copied(item)) for item in all_mappings(self._engine, query)}
         said = {(item.stream, *_copied(asdict(item))) for item in found.jobs}
         wrong = [name for name, value in _of_record(found).items() if row[name] != value]
         if [(part.lower, part.upper - 1) for part in row["positions"]] != list(found.positions):
@@ -256,10 +257,6 @@ class PostgresArchives:
         if wrong:
             what = f"the rows that were made of it are not what it says: {'; '.join(wrong)}"
             raise BrokenChain(f"archive record {found.number}", what)
-
-    def _rows(self, query: Select[Any]) -> list[dict[str, Any]]:
-        with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            return [dict(row) for row in connection.execute(query).mappings()]
 
 
 def _gone_long_enough(wanted: Retention) -> ColumnElement[bool]:

@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import Engine, select, text
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.statements import one_column, one_value
 from jobledger.adapters.postgres.schema.tables import imported_job
 from jobledger.core.errors import BrokenChain, LedgerUnavailable
 from jobledger.core.forensics.bundles.bundle import (
@@ -60,8 +61,7 @@ class ImportedJob:
                 raise BrokenChain(place, f"its row says {name} {here}, and its bundle {there}")
         version = bundle.events[-1].record.version
         if self.events != version:
-            what = f"its row says {self.events} events, and its bundle {version}"
-            raise BrokenChain(place, what)
+            raise BrokenChain(place, f"its row says {self.events} events, and its bundle {version}")
         return bundle
 
 
@@ -114,8 +114,7 @@ class Imports:
             "it": "".join(lines(bundle)),
             "over": over,
         }
-        with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            return bool(connection.execute(_KEEP, values).scalar_one())
+        return bool(one_value(self._engine, _KEEP, values))
 
     def kept(self, stream: StreamId) -> ImportedJob | None:
         """Return the import of a stream."""
@@ -130,8 +129,7 @@ class Imports:
         query = select(columns.stream_id).order_by(columns.imported_at.desc()).limit(limit)
         for column, wanted in ((columns.namespace, namespace), (columns.cluster, cluster)):
             query = query.where(column == wanted) if wanted else query
-        with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            streams = connection.execute(query).scalars().all()
+        streams = one_column(self._engine, query)
         for stream in streams:  # one at a time: each has its whole bundle with it
             if (found := self.kept(StreamId(stream))) is not None:
                 yield found

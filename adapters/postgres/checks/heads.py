@@ -1,11 +1,6 @@
 """Checks whether Ray heads answer: no invariant, but why jobs fail soon if they do not."""
 
-from collections.abc import Iterator
-
-from sqlalchemy import Engine
-
-from jobledger.adapters.postgres.checks.invariants import found
-from jobledger.core.forensics.findings import Check, Finding
+from jobledger.adapters.postgres.checks.invariants import finds_nothing
 
 _SILENT_HEADS = """
     SELECT j.namespace, j.name, d.cause || '; it fails at ' || d.due_at AS detail, d.due_at AS at
@@ -23,16 +18,11 @@ _SILENT_HEADS = """
 """
 """Heads that are asked and do not answer, and those that nothing can be handed in to."""
 
-
-def ray_heads(engine: Engine) -> Iterator[Finding]:
-    """Yield jobs whose Ray heads do not answer."""
-    remedy = (
-        "if it is all heads, open the way from the service to their port 8265: cluster DNS, "
-        "JOBLEDGER_CLUSTER_DOMAIN, NetworkPolicies; outside of the cluster HTTP_PROXY"
-    )
-    yield from found(engine, "ray-heads", _SILENT_HEADS, remedy, severe=False)
-
-
-RAY_HEADS: Check[Engine] = Check(
-    name="ray-heads", asks="Does every Ray head that is asked answer?", run=ray_heads
+RAY_HEADS = finds_nothing(
+    "ray-heads",
+    "Does every Ray head that is asked answer?",
+    _SILENT_HEADS,
+    "if it is all heads, open the way from the service to their port 8265: cluster DNS, "
+    "JOBLEDGER_CLUSTER_DOMAIN, NetworkPolicies; outside of the cluster HTTP_PROXY",
+    severe=False,
 )

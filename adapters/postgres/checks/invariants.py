@@ -1,11 +1,10 @@
 """Checks the invariants of the projections: final states, open work, due decisions, held jobs."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from sqlalchemy import Engine, text
 
-from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.statements import all_mappings
 from jobledger.core.catalogue import TYPES
 from jobledger.core.forensics.findings import Check, Finding, error, warning
 from jobledger.core.jobs.pending.decisions import DecisionKind
@@ -128,86 +127,50 @@ _ABOVE_LIMIT = """
         AND (e.data ->> 'failed')::integer > (e.data ->> 'backoff_limit')::integer
 """
 
-
-def overdue_decisions(engine: Engine) -> Iterator[Finding]:
-    """Yield decisions whose instant has passed."""
-    remedy = (
-        "start the service; if it runs, /readyz notes clocks that are apart; else look at /healthz "
-        "and at who holds the shard"
-    )
-    yield from found(engine, "overdue-decisions", _OVERDUE, remedy, severe=False)
+_A_BUG = "a bug: send `jobledger export JOB` with a report"
 
 
-def finals_final(engine: Engine) -> Iterator[Finding]:
+def _finals_final(engine: Engine) -> Iterator[Finding]:
     """Yield what goes on in jobs that are Complete or Failed and is no cleaning up."""
-    remedy = "a bug: send `jobledger export JOB` with a report, and run `jobledger replay JOB`"
+    remedy = f"{_A_BUG}, and run `jobledger replay JOB`"
     roles = (*ROLES.attempt_started, *ROLES.completed, *ROLES.failed)
     told = [name for name, cls in TYPES.items() if cls in roles]
-    yield from found(engine, "finals-final", _BEGUN_AFTER_THE_END, remedy, told)
+    yield from _found(engine, "finals-final", _BEGUN_AFTER_THE_END, remedy, told)
     decisions = [kind.value for kind in AFTER_THE_END]
-    yield from found(engine, "finals-final", _PENDING_AFTER_THE_END, remedy, decisions)
+    yield from _found(engine, "finals-final", _PENDING_AFTER_THE_END, remedy, decisions)
     effects = [kind.value for kind in CLEANUP]
-    yield from found(engine, "finals-final", _EFFECTS_AFTER_THE_END, remedy, effects)
+    yield from _found(engine, "finals-final", _EFFECTS_AFTER_THE_END, remedy, effects)
 
 
-def closed_jobs(engine: Engine) -> Iterator[Finding]:
-    """Yield open work of jobs that have none by their row."""
-    remedy = "`jobledger rebuild --check` says which table is wrong, `jobledger rebuild` mends it"
-    yield from found(engine, "closed-jobs", _OPEN_WORK_OF_CLOSED, remedy)
-
-
-def slow_effects(engine: Engine) -> Iterator[Finding]:
-    """Yield effects that have been tried for long."""
-    remedy = "what stands after the colon stops it: permissions, quotas, an admission webhook"
-    yield from found(engine, "slow-effects", _SLOW_EFFECTS, remedy, severe=False)
-
-
-def never_retried(engine: Engine) -> Iterator[Finding]:
-    """Yield retries after a reason that ends a job for good."""
-    remedy = "a bug: send `jobledger export JOB` with a report"
-    yield from found(engine, "never-retried", _NEVER, remedy, sorted(NEVER_RETRIED))
-
-
-def silent_jobs(engine: Engine) -> Iterator[Finding]:
-    """Yield jobs at work of which nothing was heard."""
-    remedy = (
-        "see whether the object is there; if it is, look at the log of the service for its name"
+def finds_nothing(
+    name: str,
+    asks: str,
+    query: str,
+    remedy: str,
+    *,
+    allowed: Sequence[str] | None = None,
+    severe: bool = True,
+) -> Check[Engine]:
+    """Return the check that a query finds nothing but, as its `:allowed`, what is allowed."""
+    return Check(
+        name=name,
+        asks=asks,
+        run=lambda engine: _found(engine, name, query, remedy, allowed, severe=severe),
     )
-    yield from found(engine, "silent-jobs", _SILENT, remedy, list(WORKING), severe=False)
 
 
-def leases(engine: Engine) -> Iterator[Finding]:
-    """Yield shards with open jobs that nobody holds."""
-    remedy = "start the service, or another replica of it; a dead one is replaced after its lease"
-    yield from found(engine, "leases", _UNHELD, remedy)
-
-
-def decisions_end_once(engine: Engine) -> Iterator[Finding]:
-    """Yield decisions with two ends; reads the whole log."""
-    remedy = "a bug: send `jobledger export JOB` with a report"
-    yield from found(engine, "decisions-end-once", _ENDED_TWICE, remedy)
-
-
-def retries_in_limit(engine: Engine) -> Iterator[Finding]:
-    """Yield retries that were granted above the job's limit; reads the whole log."""
-    remedy = "a bug: send `jobledger export JOB` with a report"
-    yield from found(engine, "retries-in-limit", _ABOVE_LIMIT, remedy)
-
-
-def found(
+def _found(
     engine: Engine,
     check: str,
     query: str,
     remedy: str,
-    allowed: list[str] | None = None,
+    allowed: Sequence[str] | None = None,
     *,
     severe: bool = True,
 ) -> Iterator[Finding]:
     """Yield one finding that names the first rows of a query and how many there are."""
     counted = text(f"SELECT *, count(*) OVER () AS total FROM ({query}) q LIMIT {SHOWN_MAX}")  # noqa: S608  # texts of this file
-    values: Mapping[str, Any] = {} if allowed is None else {"allowed": allowed}
-    with ledger_errors(engine.url), engine.connect() as connection:
-        rows = connection.execute(counted, values).mappings().all()
+    rows = all_mappings(engine, counted, {} if allowed is None else {"allowed": list(allowed)})
     if not rows:
         return
     named = "; ".join(f"{row['namespace']}/{row['name']}: {row['detail']}" for row in rows)
@@ -217,41 +180,67 @@ def found(
 
 
 CHECKS: tuple[Check[Engine], ...] = (
-    Check(
-        name="overdue-decisions",
-        asks="Is every decision carried out within a minute of its instant?",
-        run=overdue_decisions,
+    finds_nothing(
+        "overdue-decisions",
+        "Is every decision carried out within a minute of its instant?",
+        _OVERDUE,
+        "start the service; if it runs, /readyz notes clocks that are apart; else look at /healthz "
+        "and at who holds the shard",
+        severe=False,
     ),
     Check(
         name="finals-final",
         asks="Is nothing done for a finished job but cleaning up, and nothing begun?",
-        run=finals_final,
+        run=_finals_final,
     ),
-    Check(name="closed-jobs", asks="Has a job that is over nothing open?", run=closed_jobs),
-    Check(name="slow-effects", asks="Is every effect done within ten minutes?", run=slow_effects),
-    Check(
-        name="never-retried",
-        asks="Was nothing retried after a deadline or an unanswered status check?",
-        run=never_retried,
+    finds_nothing(
+        "closed-jobs",
+        "Has a job that is over nothing open?",
+        _OPEN_WORK_OF_CLOSED,
+        "`jobledger rebuild --check` says which table is wrong, `jobledger rebuild` mends it",
     ),
-    Check(
-        name="silent-jobs",
-        asks="Was every job at work heard of within the hour?",
-        run=silent_jobs,
+    finds_nothing(
+        "slow-effects",
+        "Is every effect done within ten minutes?",
+        _SLOW_EFFECTS,
+        "what stands after the colon stops it: permissions, quotas, an admission webhook",
+        severe=False,
     ),
-    Check(name="leases", asks="Is every shard with open jobs held by a replica?", run=leases),
+    finds_nothing(
+        "never-retried",
+        "Was nothing retried after a deadline or an unanswered status check?",
+        _NEVER,
+        _A_BUG,
+        allowed=sorted(NEVER_RETRIED),
+    ),
+    finds_nothing(
+        "silent-jobs",
+        "Was every job at work heard of within the hour?",
+        _SILENT,
+        "see whether the object is there; if it is, look at the log of the service for its name",
+        allowed=WORKING,
+        severe=False,
+    ),
+    finds_nothing(
+        "leases",
+        "Is every shard with open jobs held by a replica?",
+        _UNHELD,
+        "start the service, or another replica of it; a dead one is replaced after its lease",
+    ),
 )
 
 WHOLE: tuple[Check[Engine], ...] = (
-    Check(
-        name="decisions-end-once",
-        asks="Has every decision exactly one end? (with --full)",
-        run=decisions_end_once,
+    finds_nothing(
+        "decisions-end-once",
+        "Has every decision exactly one end? (with --full)",
+        _ENDED_TWICE,
+        _A_BUG,
     ),
-    Check(
-        name="retries-in-limit",
-        asks="Was no retry granted above backoffLimit? (with --full)",
-        run=retries_in_limit,
+    finds_nothing(
+        "retries-in-limit",
+        "Was no retry granted above backoffLimit? (with --full)",
+        _ABOVE_LIMIT,
+        _A_BUG,
     ),
 )
 """Those that read the whole log."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sqlalchemy import Engine, select, text
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.statements import all_rows
 from jobledger.adapters.postgres.schema.tables import evidence
 from jobledger.core.errors import BrokenChain
 from jobledger.core.values.instants import Instant
@@ -68,8 +69,7 @@ class PostgresEvidence:
             query = select(evidence.c.digest, evidence.c.packed, evidence.c.size)
             query = query.order_by(evidence.c.digest)
             after = query.where(evidence.c.digest > place).limit(_CHUNK)
-            with ledger_errors(self._engine.url), self._engine.connect() as connection:
-                rows = connection.execute(after).all()
+            rows = all_rows(self._engine, after)
             if not rows:
                 break
             for digest, packed, size in rows:

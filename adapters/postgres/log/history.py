@@ -27,6 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.statements import all_mappings, one_column
 from jobledger.adapters.postgres.schema.stored_events import EVENTS, is_of, stored_events
 from jobledger.adapters.postgres.schema.tables import attempt, decision, effect, event, job
 from jobledger.adapters.postgres.schema.tables import stream as heads
@@ -168,20 +169,20 @@ class PostgresHistory:
     def streams(self) -> Sequence[StreamId]:
         """See `core.ports.history.History.streams`."""
         query = select(heads.c.stream_id).order_by(heads.c.stream_id)
-        return [StreamId(row["stream_id"]) for row in self._rows(query)]
+        return one_column(self._engine, query)
 
     def finished(self, shards: Collection[int]) -> Sequence[FinishedJob]:
         """See `core.ports.history.History.finished`."""
         is_there = job.c.deleted_at.is_(None)  # of a long log, few are: they have an index
         columns = job.c.stream_id, job.c.generation, job.c.recorded, job.c.version
         query = select(*columns).where(~job.c.open, is_there, self._in_shards(shards))
-        return [FinishedJob(**row) for row in self._rows(query)]
+        return [FinishedJob(**row) for row in all_mappings(self._engine, query)]
 
     def open_streams(self, shards: Collection[int]) -> Sequence[StreamId]:
         """See `core.ports.history.History.open_streams`."""
         ours = job.c.open, self._in_shards(shards)
         query = select(job.c.stream_id).where(*ours).order_by(job.c.stream_id)
-        return [StreamId(row["stream_id"]) for row in self._rows(query)]
+        return one_column(self._engine, query)
 
     def _in_shards(self, shards: Collection[int]) -> ColumnElement[bool]:
         in_shards = job.c.shard == any_(literal(list(shards), ARRAY(SmallInteger)))
@@ -190,7 +191,7 @@ class PostgresHistory:
     def attempts(self, stream: StreamId) -> Sequence[AttemptRow]:
         """See `core.ports.history.History.attempts`."""
         query = select(attempt).where(attempt.c.stream_id == stream).order_by(attempt.c.number)
-        return [AttemptRow(**row) for row in self._rows(query)]
+        return [AttemptRow(**row) for row in all_mappings(self._engine, query)]
 
     def decisions(self, stream: StreamId) -> Sequence[DecisionRow]:
         """See `core.ports.history.History.decisions`."""
@@ -199,7 +200,7 @@ class PostgresHistory:
             .where(decision.c.stream_id == stream)
             .order_by(decision.c.scheduled_at, decision.c.decision_id)
         )
-        return [DecisionRow(**row) for row in self._rows(query)]
+        return [DecisionRow(**row) for row in all_mappings(self._engine, query)]
 
     def effects(self, stream: StreamId) -> Sequence[EffectRow]:
         """See `core.ports.history.History.effects`."""
@@ -208,7 +209,7 @@ class PostgresHistory:
             .where(effect.c.stream_id == stream)
             .order_by(effect.c.requested_at, effect.c.effect_id)
         )
-        return [EffectRow(**row) for row in self._rows(query)]
+        return [EffectRow(**row) for row in all_mappings(self._engine, query)]
 
     def last_events(
         self, streams: Collection[StreamId], name: str
@@ -226,7 +227,3 @@ class PostgresHistory:
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
             found = stored_events(connection, query)
         return {item.record.stream_id: item for item in found}
-
-    def _rows(self, query: Select[Any]) -> Sequence[dict[str, Any]]:
-        with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            return [dict(row) for row in connection.execute(query).mappings()]

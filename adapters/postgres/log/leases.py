@@ -10,6 +10,7 @@ from datetime import timedelta
 from sqlalchemy import Engine, Executable, select, text
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.statements import all_mappings, one_value
 from jobledger.adapters.postgres.schema.tables import shard_lease
 from jobledger.core.ports.leases import Lease
 from jobledger.core.values.ids import SHARDS
@@ -53,13 +54,11 @@ class PostgresLeases:
     def _slot(self) -> int:
         """Return the number of the cluster, which it is given at the first time."""
         if self._known_slot is None:
-            with ledger_errors(self._engine.url), self._engine.connect() as connection:
-                slot = connection.execute(_SLOT, {"cluster": self._cluster}).scalar_one()
+            slot = one_value(self._engine, _SLOT, {"cluster": self._cluster})
             self._known_slot = int(slot)
         return self._known_slot
 
     def _leases(self, query: Executable) -> Mapping[int, Lease]:
-        with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            rows = connection.execute(query).mappings().all()
+        rows = all_mappings(self._engine, query)
         leases = [Lease(**{**row, "shard": row["shard"] % SHARDS}) for row in rows]
         return {lease.shard: lease for lease in leases}

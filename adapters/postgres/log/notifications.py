@@ -8,6 +8,7 @@ import msgspec
 from sqlalchemy import Engine, text
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.statements import all_mappings, all_rows, one_value
 from jobledger.core.errors import LedgerMisconfigured
 from jobledger.core.notifications.messages import Notice
 from jobledger.core.notifications.rules import Occasion
@@ -92,15 +93,13 @@ class PostgresNotifications:
             "upto": upto,
             "notices": msgspec.json.encode(told).decode(),
         }
-        with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            moved: bool = connection.execute(_PUT, values).scalar_one()
+        moved: bool = one_value(self._engine, _PUT, values)
         return moved
 
     def take(self, target: str, most: int, lease: timedelta) -> Sequence[Taken]:
         """Return notices that are due, which nobody else is given for as long as `lease`."""
         asked = {"target": target, "most": most, "lease": lease}
-        with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            rows = connection.execute(_TAKE, asked).all()
+        rows = all_rows(self._engine, _TAKE, asked)
         return [
             Taken(
                 notice=_notice(row.notice_id, row.rule, target, row.occasion),
@@ -129,14 +128,12 @@ class PostgresNotifications:
 
     def waiting(self) -> Sequence[Waiting]:
         """Return what waits, or is dead, of each target that has any."""
-        with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            rows = connection.execute(_WAITING).mappings().all()
+        rows = all_mappings(self._engine, _WAITING)
         return [Waiting(**row) for row in rows]
 
     def dead(self, limit: int) -> Sequence[Dead]:
         """Return the notices that were given up, the latest first."""
-        with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            rows = connection.execute(_DEAD, {"limit": limit}).all()
+        rows = all_rows(self._engine, _DEAD, {"limit": limit})
         return [
             Dead(
                 notice=_notice(row.notice_id, row.rule, row.target, row.occasion),
@@ -156,8 +153,7 @@ class PostgresNotifications:
             How many.
         """
         asked = {"target": target, "again": again}
-        with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            changed: int = connection.execute(_CLEAR, asked).scalar_one()
+        changed: int = one_value(self._engine, _CLEAR, asked)
         return changed
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Engine, text
 
-from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.statements import all_mappings, one_column, one_value
 from jobledger.core.ports.replicas import Replica
 from jobledger.core.values.instants import Instant
 
@@ -66,33 +66,30 @@ class PostgresReplicas:
 
     def beat(self, owner: str, duration: timedelta, *, hears: bool) -> Sequence[Replica]:
         """See `core.ports.replicas.Replicas.beat`."""
-        rows = self._rows(
-            _BEAT.bindparams(owner=owner, cluster=self._cluster, duration=duration, hears=hears)
+        rows = all_mappings(
+            self._engine,
+            _BEAT.bindparams(owner=owner, cluster=self._cluster, duration=duration, hears=hears),
         )
         return [Replica(**row) for row in rows]
 
     def leave(self, owner: str) -> None:
         """See `core.ports.replicas.Replicas.leave`."""
-        self._rows(_LEAVE.bindparams(owner=owner))
+        one_value(self._engine, _LEAVE.bindparams(owner=owner))
 
     def current(self) -> Sequence[Replica]:
         """See `core.ports.replicas.Replicas.current`."""
-        rows = self._rows(_CURRENT.bindparams(cluster=self._cluster))
+        rows = all_mappings(self._engine, _CURRENT.bindparams(cluster=self._cluster))
         return [Replica(**row) for row in rows]
 
     def alive(self) -> Sequence[str]:
         """Return who works on the ledger now, for any cluster; nobody does on a schema without."""
-        if not self._rows(_IS_KNOWN)[0]["known"]:
+        if not one_value(self._engine, _IS_KNOWN):
             return []
-        return [row["owner"] for row in self._rows(_ALIVE)]
+        return one_column(self._engine, _ALIVE)
 
     def holders(self) -> Sequence[Holder]:
         """Return who holds which shards, and replicas that hold none, of every cluster; by name."""
-        return [_holder(row) for row in self._rows(_HOLDERS)]
-
-    def _rows(self, query: Any) -> Sequence[Mapping[str, Any]]:  # noqa: ANN401  # any statement
-        with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            return [dict(row) for row in connection.execute(query).mappings()]
+        return [_holder(row) for row in all_mappings(self._engine, _HOLDERS)]
 
 
 def _holder(row: Mapping[str, Any]) -> Holder:

@@ -6,6 +6,7 @@ from sqlalchemy import ARRAY, Engine, Uuid, and_, any_, literal, select, text
 
 from jobledger.adapters.postgres.connection.driver_rows import driver_rows
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.statements import one_value
 from jobledger.adapters.postgres.schema.tables import event, snapshot
 from jobledger.core.ports.projections import Snapshot
 from jobledger.core.values.ids import StreamId
@@ -58,6 +59,5 @@ class PostgresSnapshots:
 
     def sweep(self) -> int:
         """See `core.ports.projections.Snapshots.sweep`."""
-        with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            removed: int = connection.execute(_SWEEP).scalar_one()
+        removed: int = one_value(self._engine, _SWEEP)
         return removed

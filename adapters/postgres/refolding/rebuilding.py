@@ -24,17 +24,14 @@ class LedgerParts(Protocol):
     @property
     def store(self) -> EventStore:
         """The log."""
-        ...
 
     @property
     def history(self) -> History:
         """The rows."""
-        ...
 
     @property
     def projections(self) -> Projections:
         """What replaces rows."""
-        ...
 
 
 Row = JobRow | AttemptRow | DecisionRow | EffectRow

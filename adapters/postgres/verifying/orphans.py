@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import Engine, text
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
-from jobledger.adapters.postgres.connection.owning import may_change
+from jobledger.adapters.postgres.connection.statements import may_change
 from jobledger.core.projections.differences import Difference, whole_row
 
 _KEYS: Mapping[str, str] = {

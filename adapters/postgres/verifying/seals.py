@@ -11,6 +11,7 @@ from sqlalchemy import Engine, RowMapping, Select, func, select, text, true
 
 from jobledger.adapters.postgres.archive.archives import PostgresArchives
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.statements import one_value
 from jobledger.adapters.postgres.schema.tables import event, log_head, seal, seal_head
 from jobledger.core.errors import BrokenChain
 from jobledger.core.forensics.seals.archives import Archive
@@ -155,8 +156,7 @@ class PostgresSeals:
             "last": made.last,
             "document": written(made),
         }
-        with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            return bool(connection.execute(_ADD, values).scalar_one())
+        return bool(one_value(self._engine, _ADD, values))
 
     def archives(self) -> Iterator[Archive]:
         """See `core.forensics.seals.sealing.SealedLog.archives`."""

@@ -6,6 +6,7 @@ from sqlalchemy import Engine, select, text
 
 from jobledger.adapters.postgres.archive.imports import ImportedJob
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.statements import one_column
 from jobledger.adapters.postgres.log.evidence import PostgresEvidence
 from jobledger.adapters.postgres.schema.tables import imported_job
 from jobledger.core.errors import BrokenChain
@@ -20,8 +21,7 @@ _SLOTS = text("""
 def broken_imports(engine: Engine) -> Iterator[str]:
     """Yield what is wrong with each imported job that is not what was imported."""
     streams = select(imported_job.c.stream_id).order_by(imported_job.c.stream_id)
-    with ledger_errors(engine.url), engine.connect() as connection:
-        names = connection.execute(streams).scalars().all()
+    names = one_column(engine, streams)
     for name in names:
         with ledger_errors(engine.url), engine.connect() as connection:
             query = select(imported_job).where(imported_job.c.stream_id == name)

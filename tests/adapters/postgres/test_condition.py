@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Engine, text
 
 from jobledger.adapters.postgres.checks.housekeeping import CHECKS
-from jobledger.adapters.postgres.connection.analyzing import analyze_grown
 from jobledger.adapters.postgres.connection.engine import open_engine
+from jobledger.adapters.postgres.connection.statements import analyze_grown
 from jobledger.adapters.postgres.log.partitions import Partitions
 from jobledger.adapters.postgres.verifying.condition import (
     Condition,

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from sqlalchemy import Engine, text
 
-from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.statements import one_value
 from jobledger.adapters.postgres.reports.projecting.projector import folded_from
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.projections.reporting.fold import Folded, Rows, Rules, rows_of
@@ -23,8 +23,7 @@ _LACKING = text(
 
 def jobs_without_facts(engine: Engine) -> int:
     """Return how many jobs have left the log and are in no report."""
-    with ledger_errors(engine.url), engine.connect() as connection:
-        return int(connection.execute(_LACKING).scalar_one())
+    return int(one_value(engine, _LACKING))
 
 
 def archived_rows(

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, TextClause, text
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
-from jobledger.adapters.postgres.connection.owning import may_change
+from jobledger.adapters.postgres.connection.statements import all_rows, may_change
 from jobledger.core.errors import LedgerMisconfigured
 from jobledger.core.projections.differences import Difference, whole_row
 from jobledger.core.values.instants import Instant
@@ -97,8 +97,7 @@ def wrong_checkpoint(engine: Engine) -> Iterator[Difference]:
 
     When the event there was recorded is not known once it has left with an archive.
     """
-    with ledger_errors(engine.url), engine.connect() as connection:
-        rows = connection.execute(_ROWS).all()
+    rows = all_rows(engine, _ROWS)
     for row in rows:
         if not row.single:
             yield whole_row(NAME, "false", is_there=True)

@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from sqlalchemy import Connection, Engine, delete, select, text, update
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
-from jobledger.adapters.postgres.connection.owning import may_change
+from jobledger.adapters.postgres.connection.statements import may_change
 from jobledger.adapters.postgres.reports.projecting.checkpoint import read_checkpoint
 from jobledger.adapters.postgres.reports.projecting.projector import folded_from
 from jobledger.adapters.postgres.reports.projecting.rows import events_upto

@@ -18,6 +18,7 @@ from jobledger.adapters.postgres.connection.engine import APP_ROLE
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.lock_holders import told_holder
 from jobledger.adapters.postgres.connection.pooler import require_own_session
+from jobledger.adapters.postgres.connection.statements import one_column
 from jobledger.adapters.postgres.refolding.processes import shared_among
 from jobledger.adapters.postgres.reports.projecting.archived import ArchivedJobs, archived_rows
 from jobledger.adapters.postgres.reports.projecting.checkpoint import (
@@ -146,8 +147,7 @@ def check_reports(
     yield from wrong
     if GONE in wrong:  # up to where the tables should be like the log, nobody knows
         return
-    with ledger_errors(engine.url), engine.connect() as connection:
-        streams = connection.execute(select(heads.c.stream_id)).scalars().all()
+    streams = one_column(engine, select(heads.c.stream_id))
     check = partial(_differences_of, rules)
     for differing in shared_among(engine, streams, check, told, processes, role=APP_ROLE):
         yield from differing
@@ -192,8 +192,7 @@ def _orphans(engine: Engine) -> Iterator[Difference]:
             " (SELECT FROM stream s WHERE s.stream_id = f.stream_id) AND NOT EXISTS"
             " (SELECT FROM archived_stream a WHERE a.stream_id = f.stream_id) ORDER BY 1"
         )
-        with ledger_errors(engine.url), engine.connect() as connection:
-            streams = connection.execute(query).scalars().all()
+        streams = one_column(engine, query)
         yield from in_no_stream(table, streams)
 
 
