@@ -31,8 +31,7 @@ def instant(text: str, zone: tzinfo = UTC) -> Instant:
         return (parsed.replace(tzinfo=zone) if parsed.tzinfo is None else parsed).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         known = "2026-11-21, 2026-11-21T03:00:00Z, 36h or 14d"
-        message = f"{text!r} is no instant; write it as {known}"
-        raise typer.BadParameter(message) from error
+        raise typer.BadParameter(f"{text!r} is no instant; write it as {known}") from error
 
 
 def duration(text: str) -> timedelta:
@@ -46,11 +45,9 @@ def duration(text: str) -> timedelta:
     except (ValueError, OverflowError):
         found = DURATION_MAX + timedelta.resolution
     if found is not None and found > DURATION_MAX:
-        message = f"{text[:40]!r} is too long; at most {DURATION_MAX.days}d"
-        raise typer.BadParameter(message)
+        raise typer.BadParameter(f"{text[:40]!r} is too long; at most {DURATION_MAX.days}d")
     if found is None:
-        message = f"{text!r} is no duration; write it as 90s, 10m, 36h or 14d"
-        raise typer.BadParameter(message)
+        raise typer.BadParameter(f"{text!r} is no duration; write it as 90s, 10m, 36h or 14d")
     return found
 
 

@@ -39,17 +39,14 @@ class Step(Protocol):
     @property
     def jobs(self) -> int:
         """How many jobs."""
-        ...
 
     @property
     def events(self) -> int:
         """How many events they had."""
-        ...
 
     @property
     def partition(self) -> str:
         """The partition that was dropped with them; empty for none."""
-        ...
 
 
 class Archives(Protocol):
@@ -57,27 +54,21 @@ class Archives(Protocol):
 
     def keep(self, made: Archive) -> bool:
         """Keep the next record; False if there is one of its number."""
-        ...
 
     def remove(self, number: int) -> Iterable[Step]:
         """Remove the jobs of a record, step by step."""
-        ...
 
     def drop_partitions(self) -> Iterable[Step]:
         """Drop the partitions of which all jobs are archived, one by one."""
-        ...
 
     def records(self) -> Iterable[Archive]:
         """Yield all records in order."""
-        ...
 
     def pending(self) -> dict[int, int]:
         """Return how many jobs of which records are still in the log."""
-        ...
 
     def last(self) -> tuple[int, bytes] | None:
         """Return number and digest of the newest record."""
-        ...
 
 
 Progress = Callable[[str, int, int], None]

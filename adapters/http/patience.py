@@ -42,7 +42,6 @@ class Connection(Protocol):
 
     def close(self) -> None:
         """End it, whatever is under way."""
-        ...
 
 
 class Queue:

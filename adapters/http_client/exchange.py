@@ -27,8 +27,7 @@ def head_of(headers: Mapping[str, str]) -> bytes:
     """Return headers as they go over the wire; raise `ValueError` for one that is none."""
     for name, value in headers.items():
         if not _ENDS_OF_A_LINE.isdisjoint(name + value):
-            message = f"the header {name!r} has an end of a line"
-            raise ValueError(message)
+            raise ValueError(f"the header {name!r} has an end of a line")
     return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode("latin-1")
 
 
@@ -63,8 +62,7 @@ def exchange(
     except ssl.SSLError as failure:
         raise SSLError(failure) from failure
     except (OSError, httptools.HttpParserError) as failure:
-        message = "Connection aborted."
-        raise ProtocolError(message, failure) from failure
+        raise ProtocolError("Connection aborted.", failure) from failure
     finally:
         if not may_stay:
             connection.close()
@@ -132,8 +130,7 @@ class Reader:
         self._around += len(data)
         self._parser.feed_data(data)
         if self._around > AROUND_BYTES_MAX:
-            message = "Too much around the body of the answer"
-            raise ProtocolError(message)
+            raise ProtocolError("Too much around the body of the answer")
 
     def may_stay(self) -> bool:
         """Return whether the connection can be used again: nothing of this answer is left on it."""
@@ -155,15 +152,13 @@ class Reader:
         except zlib.error as error:
             if self._says_enough():
                 return b""
-            message = f"the answer, packed as {packed!r}, cannot be unpacked"
-            raise ProtocolError(message) from error
+            raise ProtocolError(f"the answer, packed as {packed!r}, cannot be unpacked") from error
 
     def _broke_off(self) -> None:
         """Take the end of the connection for that of the answer where nothing else ends it."""
         told = self.headers.keys() & {"Content-Length", "Transfer-Encoding"}
         if not self.status or told:
-            message = "Connection broken before the end of the answer"
-            raise ProtocolError(message)
+            raise ProtocolError("Connection broken before the end of the answer")
 
     def on_message_begin(self) -> None:
         """See httptools: a second message was asked for by nobody."""

@@ -139,8 +139,7 @@ def _check_address(address: str, whose: str) -> None:
     """Raise `ValueError` for what nothing can be sent to; a proxy's may hold a password."""
     parts = urlsplit(address)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        message = f"{whose} must look like https://host:port"
-        raise ValueError(message)
+        raise ValueError(f"{whose} must look like https://host:port")
 
 
 def _exempt_from_proxy(configuration: Configuration) -> str:

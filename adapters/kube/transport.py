@@ -240,8 +240,7 @@ def target_of(request: Request) -> str:
     query = _query(tuple(request.query)) if request.query else ""
     target = f"{request.path}{query}"
     if " " in target or not target.isprintable():
-        message = f"{request.what} has a blank or control character in its address"
-        raise ValueError(message)
+        raise ValueError(f"{request.what} has a blank or control character in its address")
     return target
 
 

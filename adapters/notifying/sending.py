@@ -104,8 +104,7 @@ def _address(target: Target) -> Url:
     except urllib3.exceptions.LocationParseError:
         address = Url()
     if address.scheme not in {"http", "https"} or not address.host or address.auth:
-        what = "its address is not http(s)://host…, or has a user in it"
-        raise NotTaken(what)
+        raise NotTaken("its address is not http(s)://host…, or has a user in it")
     if target.form is Form.ALERTMANAGER and (address.path or "/") == "/":
         return address._replace(path=ALERTS)
     return address

@@ -59,11 +59,9 @@ class Log(Protocol):
 
     def read_after(self, position: int, limit: int) -> Sequence[StoredEvent]:
         """Return the next events of the whole log."""
-        ...
 
     def read_stream(self, stream: StreamId) -> Sequence[StoredEvent]:
         """Return the events of a job."""
-        ...
 
 
 class Asked(NamedTuple):

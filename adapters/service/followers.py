@@ -30,30 +30,24 @@ class Follower(Protocol):
 
     def start(self) -> None:
         """Start the threads, once; nobody is asked before `open_gate`."""
-        ...
 
     def open_gate(self) -> None:
         """Begin to ask."""
-        ...
 
     def stop(self) -> None:
         """End; answers under way are still recorded."""
-        ...
 
     def follow(self, stream: StreamId, state: JobState) -> Task | None:
         """Ask from now on what the state calls for; return a task for the workers that asks."""
-        ...
 
     def forget(self, stream: StreamId) -> None:
         """Ask no more about a job."""
-        ...
 
     def look(self, stream: StreamId, afterwards: Callable[[], None]) -> bool:
         """Ask about a job at once and call `afterwards` when the answer has been recorded.
 
         Return whether there is anything to ask; if not, `afterwards` is never called.
         """
-        ...
 
     def tell_with_answer(self, stream: StreamId, end: JobObservation) -> bool:
         """Tell of what ends an attempt along with an answer about the job, asked for at once.
@@ -64,4 +58,3 @@ class Follower(Protocol):
 
     def streams(self) -> Collection[StreamId]:
         """Return the jobs that are asked about."""
-        ...

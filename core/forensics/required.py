@@ -14,8 +14,7 @@ def whole(told: Manifest, name: str) -> int:
     """Return a whole number; raise `NotOneOfOurs` if a ledger has none like that of that name."""
     found = number(told, name)
     if found is None or abs(found) > COUNTED_MAX:
-        message = f"{name} is no whole number of a ledger"
-        raise NotOneOfOurs(message)
+        raise NotOneOfOurs(f"{name} is no whole number of a ledger")
     return found
 
 
@@ -23,8 +22,7 @@ def instant(told: Manifest, name: str) -> Instant:
     """Return an instant; raise `NotOneOfOurs` if there is none of that name."""
     found = parse_rfc3339(text(told, name))
     if found is None:
-        message = f"{name} is no instant"
-        raise NotOneOfOurs(message)
+        raise NotOneOfOurs(f"{name} is no instant")
     return found
 
 
@@ -33,8 +31,7 @@ def uuid(told: Manifest, name: str) -> UUID:
     try:
         return UUID(text(told, name))
     except ValueError as error:
-        message = f"{name} is no UUID"
-        raise NotOneOfOurs(message) from error
+        raise NotOneOfOurs(f"{name} is no UUID") from error
 
 
 def digest_of(told: Manifest, name: str) -> bytes:
@@ -42,5 +39,4 @@ def digest_of(told: Manifest, name: str) -> bytes:
     try:
         return bytes.fromhex(text(told, name))
     except ValueError as error:
-        message = f"{name} is no digest"
-        raise NotOneOfOurs(message) from error
+        raise NotOneOfOurs(f"{name} is no digest") from error

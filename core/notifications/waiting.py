@@ -62,27 +62,21 @@ class Notices(Protocol):
 
     def lag(self) -> NotificationLag:
         """Return how far the log was read."""
-        ...
 
     def put(self, expected: int | None, upto: int, notices: Sequence[Notice]) -> bool:
         """Move the cursor on from `expected`, with what is to be told of the events in between.
 
         Both or neither; False if it was not there, or the log ends before `upto`.
         """
-        ...
 
     def take(self, target: str, most: int, lease: timedelta) -> Sequence[Taken]:
         """Return notices that are due, which nobody else is given for as long as `lease`."""
-        ...
 
     def delivered(self, one: Taken) -> None:
         """Note that its target has taken a notice; it goes."""
-        ...
 
     def not_taken(self, one: Taken, trouble: str, again_in: timedelta | None) -> None:
         """Note why a notice was not taken, and when it is tried again; None: it is given up."""
-        ...
 
     def waiting(self) -> Sequence[Waiting]:
         """Return what waits, or is dead, of each target that has any."""
-        ...

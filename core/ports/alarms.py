@@ -20,20 +20,15 @@ class Alarms(Protocol):
 
     def start(self, on_due: OnDue) -> None:
         """Begin to tell; `on_due` returns quickly."""
-        ...
 
     def wake(self, due_at: Instant | None = None) -> None:
         """Take note of a decision due at `due_at`, or (None) that anything may have changed."""
-        ...
 
     def done(self, decision: DecisionId) -> None:
         """Take note that a told decision has been dealt with, or put off."""
-        ...
 
     def stop(self) -> None:
         """End; nothing is told after this returns."""
-        ...
 
     def is_alive(self) -> bool:
         """Return whether the engine runs and has looked at the ledger within the last minute."""
-        ...

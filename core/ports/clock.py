@@ -13,8 +13,6 @@ class Clock(Protocol):
 
     def now(self) -> Instant:
         """Return the instant by the wall clock; it may jump either way."""
-        ...
 
     def monotonic(self) -> float:
         """Return seconds since some fixed moment; it never runs backwards."""
-        ...

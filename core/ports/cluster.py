@@ -82,32 +82,27 @@ class Cluster(Protocol):
 
     def get(self, resource: Resource, namespace: str, name: str) -> Manifest | None:
         """Return the object, or None if there is none."""
-        ...
 
     def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> ObjectList:
         """Return all objects (of one namespace, if named), read in pages."""
-        ...
 
     def each(self, resource: Resource, namespace: str = "") -> Iterator[Manifest]:
         """Yield all objects (of one namespace, if named); they need not all be in memory at once.
 
         Objects that change too fast are listed anew: then some come twice.
         """
-        ...
 
     def create(self, resource: Resource, manifest: Manifest) -> Manifest:
         """Create the object in the namespace its metadata names.
 
         Raises `ObjectExists` if the name is taken.
         """
-        ...
 
     def replace(self, resource: Resource, manifest: Manifest, subresource: str = "") -> Manifest:
         """Put the whole object (or its subresource).
 
         Raises `ObjectChanged` if its resourceVersion is stale.
         """
-        ...
 
     def merge_patch(
         self,
@@ -122,7 +117,6 @@ class Cluster(Protocol):
 
         In a patch of a custom object's status the uid is none: no notice is taken of it.
         """
-        ...
 
     def apply(
         self,
@@ -139,7 +133,6 @@ class Cluster(Protocol):
         resourceVersion was named; a UID that was named is a conflict then. Where another manager
         has a field that would change, `force` takes it, and else this raises `ObjectChanged`.
         """
-        ...
 
     def delete(
         self,
@@ -159,7 +152,6 @@ class Cluster(Protocol):
         An object that is not there is success. Raises `ObjectChanged` if another object has the
         name by now.
         """
-        ...
 
 
 class ObjectListener(Protocol):
@@ -170,19 +162,15 @@ class ObjectListener(Protocol):
 
     def seen(self, manifest: Manifest, at: Instant) -> None:
         """Take an object as it is at `at` (first list, a relist, or a change)."""
-        ...
 
     def gone(self, manifest: Manifest, at: Instant) -> None:
         """Take the last known form of an object that is no longer there."""
-        ...
 
     def synced(self, at: Instant) -> None:
         """Take note that everything that existed at some instant before `at` has been told."""
-        ...
 
     def interrupted(self, since: Instant, until: Instant, reason: str) -> None:
         """Take note that changes between the two instants may have been missed."""
-        ...
 
 
 class Subscription(Protocol):
@@ -190,7 +178,6 @@ class Subscription(Protocol):
 
     def stop(self) -> None:
         """End it; nothing is told after this returns. Calling it twice does no harm."""
-        ...
 
 
 class Watches(Protocol):
@@ -209,4 +196,3 @@ class Watches(Protocol):
 
         That an optional watch does not run is no trouble of the service.
         """
-        ...

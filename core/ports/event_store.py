@@ -62,33 +62,26 @@ class EventStore(Protocol):
         shard are those in the part's events. Raises `BrokenChain` if a part does not continue its
         chain (nothing is written then).
         """
-        ...
 
     def read_stream(self, stream: StreamId, after_version: int = 0) -> Sequence[StoredEvent]:
         """Return a stream's events after a version, in order; none for an unknown stream."""
-        ...
 
     def read_streams(self, streams: Sequence[StreamId]) -> Mapping[StreamId, Sequence[StoredEvent]]:
         """Return whole streams; an unknown one maps to nothing."""
-        ...
 
     def read_rest(
         self, versions: Mapping[StreamId, int]
     ) -> Mapping[StreamId, Sequence[StoredEvent]]:
         """Return the events of streams after a version of each; none map to nothing."""
-        ...
 
     def read_after(self, position: int, limit: int) -> Sequence[StoredEvent]:
         """Return the next events of the whole log after a position, in commit order.
 
         An event is never skipped.
         """
-        ...
 
     def has(self, ends: Sequence[Tail]) -> bool:
         """Return whether each of these events is there, with this link; of none: it is."""
-        ...
 
     def last_position(self) -> int:
         """Return the position of the last event; 0 for an empty log."""
-        ...

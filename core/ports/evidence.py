@@ -12,7 +12,6 @@ class EvidenceStore(Protocol):
 
     def put(self, content: bytes, at: Instant) -> str:
         """Keep a content; return its name. The same content again changes nothing."""
-        ...
 
     def get(self, digest: str) -> bytes | None:
         """Return a content by its name, None if it is not there.
@@ -20,7 +19,6 @@ class EvidenceStore(Protocol):
         Raises:
             BrokenChain: what is there is not what its name says.
         """
-        ...
 
 
 class PodWitness(Protocol):
@@ -43,8 +41,6 @@ class PodWitness(Protocol):
 
         With `previous` those of its run before the last start.
         """
-        ...
 
     def events_about(self, namespace: str, kind: str, name: str) -> Sequence[Manifest]:
         """Return the Kubernetes Events about an object, a bounded number of them."""
-        ...

@@ -57,38 +57,29 @@ class History(Protocol):
 
     def jobs(self, wanted: JobFilter, limit: int) -> Sequence[JobRow]:
         """Return jobs, the youngest first."""
-        ...
 
     def counts(self, wanted: JobFilter) -> Mapping[str, int]:
         """Return how many of these jobs are in each phase; one without any is left out."""
-        ...
 
     def streams(self) -> Sequence[StreamId]:
         """Return the streams of the whole log, the oldest first."""
-        ...
 
     def open_streams(self, shards: Collection[int]) -> Sequence[StreamId]:
         """Return the streams of all jobs in which something is left to do, the oldest first."""
-        ...
 
     def finished(self, shards: Collection[int]) -> Sequence[FinishedJob]:
         """Return the jobs in which nothing is left to do and whose object is still there."""
-        ...
 
     def attempts(self, stream: StreamId) -> Sequence[AttemptRow]:
         """Return a job's attempts in order."""
-        ...
 
     def decisions(self, stream: StreamId) -> Sequence[DecisionRow]:
         """Return all decisions of a job, by the instant they were scheduled, then their id."""
-        ...
 
     def effects(self, stream: StreamId) -> Sequence[EffectRow]:
         """Return all effects of a job, by the instant they were requested, then their id."""
-        ...
 
     def last_events(
         self, streams: Collection[StreamId], name: str
     ) -> Mapping[StreamId, StoredEvent]:
         """Return the last event of a type, by its name, of each job; a job without is left out."""
-        ...

@@ -9,7 +9,6 @@ class Following(Protocol):
 
     def stop(self) -> None:
         """Follow no more; nothing is told after this returns. Calling it twice does no harm."""
-        ...
 
 
 class JobEnds(Protocol):
@@ -26,8 +25,6 @@ class JobEnds(Protocol):
         Raises:
             RayApiError: it cannot be followed now.
         """
-        ...
 
     def close(self) -> None:
         """Follow nobody any more, for good. Calling it twice does no harm."""
-        ...

@@ -34,12 +34,9 @@ class Leases(Protocol):
 
         Taking a shard raises its epoch; renewing does not. An owner is one run of one process.
         """
-        ...
 
     def release(self, owner: str, shards: Collection[int] | None = None) -> None:
         """Give up what `owner` holds of these shards, at once free for others; None: of all."""
-        ...
 
     def current(self) -> Mapping[int, Lease]:
         """Return all leases that were ever given, expired ones included."""
-        ...

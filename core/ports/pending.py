@@ -29,8 +29,6 @@ class PendingDecisions(Protocol):
 
         Those in `besides` are left out.
         """
-        ...
 
     def pending(self, shards: Collection[int], limit: int) -> Sequence[DecisionRow]:
         """Return pending decisions, earliest first."""
-        ...

@@ -20,7 +20,6 @@ class Projections(Protocol):
 
         A stream that moved on is left alone: fold it again.
         """
-        ...
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
@@ -55,12 +54,9 @@ class Snapshots(Protocol):
 
         One is borne out if its stream has an event of that version with that link.
         """
-        ...
 
     def write(self, snapshots: Sequence[Snapshot]) -> None:
         """Put snapshots, of a stream each, in place of their predecessors, all or none."""
-        ...
 
     def sweep(self) -> int:
         """Remove the snapshots of jobs in which nothing is left to do; return how many."""
-        ...

@@ -52,19 +52,15 @@ class RayJobs(Protocol):
 
     def info(self, address: str, submission_id: str, token: str = "") -> RayJobInfo:
         """Return what the head says; raise `RayJobNotFound` (404) or `RayApiUnreachable`."""
-        ...
 
     def submit(self, address: str, submission: Submission, token: str = "") -> None:
         """Hand in the entrypoint; a submission that is already there under this id is success.
 
         Raises `RayJobRefused` if the head will not run it, `RayApiUnreachable` if nobody can tell.
         """
-        ...
 
     def stop(self, address: str, submission_id: str, token: str = "") -> bool:
         """Ask the head to stop it; True if it is stopped or had ended. Raises as `info`."""
-        ...
 
     def log_tail(self, address: str, submission_id: str, token: str = "") -> str:
         """Return the last part of the driver's log, limited in size. Raises as `info`."""
-        ...

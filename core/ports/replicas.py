@@ -35,12 +35,9 @@ class Replicas(Protocol):
         `hears` tells whether it hears the API server now. Those who are not gone are returned by
         name, `owner` among them.
         """
-        ...
 
     def leave(self, owner: str) -> None:
         """Take `owner` off the list at once."""
-        ...
 
     def current(self) -> Sequence[Replica]:
         """Return all who are not gone, by name."""
-        ...

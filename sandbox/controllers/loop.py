@@ -21,7 +21,6 @@ class Reconciler(Protocol):
 
     def reconcile(self, namespace: str, name: str) -> float | None:
         """Do what is missing now; return in how many seconds to look again, None for on change."""
-        ...
 
 
 Work: TypeAlias = tuple[Reconciler, str, str]

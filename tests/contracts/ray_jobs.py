@@ -21,25 +21,20 @@ class RayHead(Protocol):
     @property
     def jobs(self) -> RayJobs:
         """The implementation that is tested."""
-        ...
 
     @property
     def address(self) -> str:
         """Where the head is."""
-        ...
 
     @property
     def nowhere(self) -> str:
         """An address where there is no head."""
-        ...
 
     def entrypoint(self, submission_id: str) -> str:
         """Return a command that runs until `end`."""
-        ...
 
     def end(self, submission_id: str, exit_code: int, output: str = "") -> None:
         """Let the command write `output` and end."""
-        ...
 
 
 def submission(head: RayHead, *, too_much: bool = False) -> Submission:

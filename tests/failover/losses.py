@@ -29,11 +29,9 @@ class Loss(Protocol):
 
     def cut(self) -> None:
         """Take note of what is kept; everything later is lost."""
-        ...
 
     def restored(self) -> str:
         """Return the address of what is left, which can be written to."""
-        ...
 
 
 class Promotion:

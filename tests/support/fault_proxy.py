@@ -36,11 +36,9 @@ class Tap(Protocol):
 
     def up(self, data: bytes) -> bytes | None:
         """Take what the client sent."""
-        ...
 
     def down(self, data: bytes) -> bytes | None:
         """Take what the server sent."""
-        ...
 
 
 class _NoTap:

@@ -74,8 +74,7 @@ def what_if(
         same_cluster=retry_on is not None,
     )
     if change == Change():
-        message = "say what is to be different, for example --backoff-limit 3"
-        raise typer.BadParameter(message)
+        raise typer.BadParameter("say what is to be different, for example --backoff-limit 3")
     settings = settings_from(database_url, data_dir)
 
     def read(events: Iterable[JobEvent]) -> JobFacts:

@@ -45,17 +45,14 @@ class Sources(Protocol):
     @property
     def store(self) -> EventStore:
         """The log."""
-        ...
 
     @property
     def history(self) -> History:
         """The tables."""
-        ...
 
     @property
     def evidence(self) -> EvidenceStore:
         """What was captured."""
-        ...
 
 
 Handler = Callable[[Sources, Request], object]

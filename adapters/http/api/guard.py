@@ -35,7 +35,6 @@ class Reviewer(Protocol):
         Raises:
             TooManyTokens: that address, or everybody, has sent too many unknown ones.
         """
-        ...
 
 
 class KnownToken:

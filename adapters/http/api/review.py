@@ -34,7 +34,6 @@ class Creator(Protocol):
 
     def create(self, resource: Resource, manifest: Manifest) -> Manifest:
         """Create an object; of a review, the answer is its status."""
-        ...
 
 
 class KubernetesReviewer:

@@ -66,7 +66,6 @@ class Reports(Protocol):
 
     def listed(self) -> Sequence[ReportNamed]:
         """Return all there are."""
-        ...
 
     def ask(self, name: str, by: str, since: Instant, until: Instant) -> ReportTold:
         """Return the answer of a report; `by` is empty or one of its dimensions.
@@ -74,7 +73,6 @@ class Reports(Protocol):
         Raises:
             KeyError: there is no such report, or no such dimension of it.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

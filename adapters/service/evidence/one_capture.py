@@ -328,7 +328,6 @@ class _ReadLog(Protocol):
 
     def __call__(self, *, tail_lines: int, limit_bytes: int) -> str:
         """Return its last lines, of those the first bytes."""
-        ...
 
 
 def end_of_log(read: _ReadLog) -> tuple[str, bool]:

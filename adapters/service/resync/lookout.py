@@ -24,11 +24,9 @@ class Look(Protocol):
     @property
     def about(self) -> str:
         """Return what is asked for; of a job that is never twice the same."""
-        ...
 
     def __call__(self) -> bool:
         """Ask, and tell what came back; return whether there was an answer."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -141,8 +141,7 @@ class _Reading:
         if self._ended:
             raise NotOneOfOurs("there is more after the end")
         if self._head is None and text(part, "bundle") != FORMAT:
-            message = f"this is no bundle of the format {FORMAT!r}"
-            raise NotOneOfOurs(message)
+            raise NotOneOfOurs(f"this is no bundle of the format {FORMAT!r}")
         takers: Mapping[str, Callable[[Json], None]] = {
             "event": self._take_event,
             "evidence": self._take_evidence,
@@ -189,11 +188,9 @@ class _Reading:
         try:
             content = base64.b64decode(text(part, "evidence", "content"), validate=True)
         except ValueError as error:
-            message = f"evidence {name} is no base64"
-            raise NotOneOfOurs(message) from error
+            raise NotOneOfOurs(f"evidence {name} is no base64") from error
         if evidence_digest(content) != name:
-            message = f"evidence {name} has another content"
-            raise NotOneOfOurs(message)
+            raise NotOneOfOurs(f"evidence {name} has another content")
         self._evidence[name] = content
 
     def _take_seal(self, part: Json) -> None:
@@ -244,8 +241,7 @@ def vouched_to(bundle: Bundle, judge: Judge | None, where: str = "the bundle") -
     if judge is not None and (
         seal.signature is None or not judge.vouches(seal.digest, seal.signature)
     ):
-        what = f"seal {seal.number} is not signed by the key that was given"
-        raise BrokenChain(where, what)
+        raise BrokenChain(where, f"seal {seal.number} is not signed by the key that was given")
     links = {stored.record.version: stored.record.chain for stored in bundle.events}
     if links.get(end.version) != end.chain:
         what = f"version {end.version} is not the one that seal {seal.number} speaks of"

@@ -167,8 +167,7 @@ def read(text_of_it: str, where: str = "an archive record") -> Archive:
 def _read(kept: Json) -> Archive:
     body = child(kept, "archive")
     if text(body, "format") != FORMAT:
-        message = f"the format is {text(body, 'format')!r} and not {FORMAT!r}"
-        raise NotOneOfOurs(message)
+        raise NotOneOfOurs(f"the format is {text(body, 'format')!r} and not {FORMAT!r}")
     return Archive(
         number=whole(body, "number"),
         previous=bytes.fromhex(text(body, "previous")),
@@ -208,23 +207,20 @@ def _job(told: Manifest) -> ArchivedJob:
 def _range(item: Json) -> tuple[int, int]:
     first, last = _pair(item)
     if not isinstance(first, int) or not isinstance(last, int) or last < first:
-        message = "a range of positions is none"
-        raise NotOneOfOurs(message)
+        raise NotOneOfOurs("a range of positions is none")
     return first, last
 
 
 def _seal(item: Json) -> tuple[int, bytes]:
     at, digest = _pair(item)
     if not isinstance(at, int):
-        message = "the number of a seal is no number"
-        raise NotOneOfOurs(message)
+        raise NotOneOfOurs("the number of a seal is no number")
     return at, bytes.fromhex(str(digest))
 
 
 def _pair(item: Json) -> tuple[Json, Json]:
     if not isinstance(item, Sequence) or isinstance(item, str):
-        message = "a pair is no list"
-        raise NotOneOfOurs(message)
+        raise NotOneOfOurs("a pair is no list")
     one, two = item
     return one, two
 

@@ -28,7 +28,6 @@ class Signer(Protocol):
 
     def sign(self, digest: bytes) -> Signature:
         """Return the signature of a seal's digest."""
-        ...
 
 
 class Judge(Protocol):
@@ -36,7 +35,6 @@ class Judge(Protocol):
 
     def vouches(self, digest: bytes, signature: Signature) -> bool:
         """Return whether the signature is of this digest, and by the key it should be by."""
-        ...
 
 
 class SealedLog(Protocol):
@@ -44,51 +42,39 @@ class SealedLog(Protocol):
 
     def last_position(self) -> int:
         """Return the position of the last event; 0 for an empty log."""
-        ...
 
     def sealed_rows(self, first: int, last: int) -> bytes:
         """Return the packed rows of a range of positions, in order."""
-        ...
 
     def link(self, stream: UUID, version: int) -> bytes | None:
         """Return the link of one event, None if it is not there."""
-        ...
 
     def last_seal(self) -> Seal | None:
         """Return the newest seal; raise `BrokenChain` if it is not the one that was kept last."""
-        ...
 
     def kept_seal(self, number: int) -> Seal | None:
         """Return one seal, None if it is not there; raise `BrokenChain` if it cannot be read."""
-        ...
 
     def fault_of_seals(self) -> str | None:
         """Return what shows that a seal is gone, was put in or moved, without reading them all."""
-        ...
 
     def seals(self) -> Iterable[Seal]:
         """Yield all seals in order; raise `BrokenChain` if one cannot be read."""
-        ...
 
     def add_seal(self, made: Seal) -> bool:
         """Keep the next seal; False if another has kept one of its number meanwhile."""
-        ...
 
     def archives(self) -> Iterable[Archive]:
         """Yield all archive records in order; raise `BrokenChain` if one cannot be read."""
-        ...
 
     def last_archive(self) -> tuple[int, bytes] | None:
         """Return number and digest of the newest archive record, None while there is none."""
-        ...
 
     def archived(self, first: int, last: int) -> Sequence[tuple[int, int]]:
         """Return the ranges of positions, of those between, that archive records speak of."""
-        ...
 
     def archived_end(self, stream: UUID) -> StreamEnd | None:
         """Return where an archived stream ended by its record, None if no record speaks of it."""
-        ...
 
 
 class SealFault(StrEnum):

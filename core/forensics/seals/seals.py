@@ -210,12 +210,10 @@ def read(text_of_it: str, where: str = "a seal") -> Seal:
 def _read(kept: Json) -> Seal:
     body = child(kept, "seal")
     if text(body, "format") != FORMAT:
-        message = f"the format is {text(body, 'format')!r} and not {FORMAT!r}"
-        raise NotOneOfOurs(message)
+        raise NotOneOfOurs(f"the format is {text(body, 'format')!r} and not {FORMAT!r}")
     sealed_at = parse_rfc3339(text(body, "sealed_at"))
     if sealed_at is None:
-        message = "sealed_at is no instant"
-        raise NotOneOfOurs(message)
+        raise NotOneOfOurs("sealed_at is no instant")
     return Seal(
         number=whole(body, "number"),
         first=whole(body, "first"),
@@ -235,19 +233,16 @@ def _archive(body: Manifest) -> tuple[int, bytes] | None:
         return None
     at, digest = items(body, "archive")
     if not isinstance(at, int):
-        message = "the number of an archive record is no number"
-        raise NotOneOfOurs(message)
+        raise NotOneOfOurs("the number of an archive record is no number")
     return at, bytes.fromhex(str(digest))
 
 
 def _end(item: Json) -> StreamEnd:
     if not isinstance(item, Sequence):
-        message = "the end of a stream is no list"
-        raise NotOneOfOurs(message)
+        raise NotOneOfOurs("the end of a stream is no list")
     stream, version, chain = item
     if not isinstance(version, int):
-        message = "a version is no whole number"
-        raise NotOneOfOurs(message)
+        raise NotOneOfOurs("a version is no whole number")
     return StreamEnd(stream=UUID(str(stream)), version=version, chain=bytes.fromhex(str(chain)))
 
 

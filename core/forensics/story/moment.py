@@ -70,8 +70,7 @@ def at_version(events: Sequence[ReadEvent], version: int) -> Moment:
         IndexError: there is no such version.
     """
     if not 1 <= version <= len(events):
-        message = f"the versions of this job are 1 to {len(events)}"
-        raise IndexError(message)
+        raise IndexError(f"the versions of this job are 1 to {len(events)}")
     at = events[version - 1].recorded_at
     return _moment(at, _occurred(events, at), events[:version])
 

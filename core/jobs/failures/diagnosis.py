@@ -27,12 +27,10 @@ class AnySign(Protocol):
     @property
     def source(self) -> Source:
         """Return where it comes from."""
-        ...
 
     @property
     def text(self) -> str:
         """Return what it says."""
-        ...
 
 
 SignT = TypeVar("SignT", bound=AnySign)

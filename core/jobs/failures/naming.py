@@ -67,13 +67,11 @@ def read_subject(what: str) -> Subject:
         raise ValueError(wrong)
     group, cause = named(name)
     if cause and cause not in frozenset(causes_for_policies()):
-        late = f"{cause} shows only after the retry was judged; write its group, {group}"
-        raise ValueError(late)
+        raise ValueError(f"{cause} shows only after the retry was judged; write its group, {group}")
     if not colon:
         return Subject(group, cause, None)
     if cause or group is not FailureClass.APPLICATION or not re.fullmatch(r"-?[0-9]{1,9}", code):
-        wrong = "only application takes an exit code, as in application:3=never"
-        raise ValueError(wrong)
+        raise ValueError("only application takes an exit code, as in application:3=never")
     return Subject(group, cause, int(code))
 
 

@@ -17,7 +17,6 @@ class HappenedEvent(Protocol):
     @property
     def at(self) -> Instant:
         """Return when it was true."""
-        ...
 
 
 class ManifestEvent(HappenedEvent, Protocol):
@@ -26,7 +25,6 @@ class ManifestEvent(HappenedEvent, Protocol):
     @property
     def document(self) -> Manifest:
         """Return `spec`, `labels` and `annotations`, redacted."""
-        ...
 
 
 class RejectedEvent(HappenedEvent, Protocol):
@@ -35,7 +33,6 @@ class RejectedEvent(HappenedEvent, Protocol):
     @property
     def message(self) -> str:
         """Return why, in words."""
-        ...
 
 
 class AttemptEvent(HappenedEvent, Protocol):
@@ -44,7 +41,6 @@ class AttemptEvent(HappenedEvent, Protocol):
     @property
     def attempt(self) -> int:
         """Return its number, from 1."""
-        ...
 
 
 class EndEvent(HappenedEvent, Protocol):
@@ -53,12 +49,10 @@ class EndEvent(HappenedEvent, Protocol):
     @property
     def reason(self) -> str:
         """Return it in upstream's one word."""
-        ...
 
     @property
     def message(self) -> str:
         """Return it in upstream's words."""
-        ...
 
 
 class BuildFailedEvent(HappenedEvent, Protocol):
@@ -67,7 +61,6 @@ class BuildFailedEvent(HappenedEvent, Protocol):
     @property
     def may_pass(self) -> bool:
         """Return whether it may do so later by itself."""
-        ...
 
 
 class AttemptEndEvent(AttemptEvent, EndEvent, Protocol):

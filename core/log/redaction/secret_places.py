@@ -38,19 +38,15 @@ class Visitor(Protocol):
             value: The string or number.
             promise: What its name says of it; a literal environment value may be anything.
         """
-        ...
 
     def text(self, value: str) -> str:
         """Return what stands in place of any other string; keys of objects included."""
-        ...
 
     def number(self, value: float) -> Json:
         """Return what stands in place of a number."""
-        ...
 
     def runtime_env(self, yaml: str) -> Json:
         """Return what stands in place of the text of a runtime environment."""
-        ...
 
 
 def visited(document: Json, visitor: Visitor, depth: int = 0) -> Json:

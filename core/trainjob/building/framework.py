@@ -258,12 +258,10 @@ def _answering(plugin: Plugin) -> Iterator[None]:
     except BuildFailed as error:
         raise BuildFailed(error.plugin or plugin.name, error.cause[:CAUSE_MAX]) from error
     except Exception as error:
-        cause = f"{type(error).__name__}: {error}"
-        raise BuildFailed(plugin.name, cause[:CAUSE_MAX]) from error
+        raise BuildFailed(plugin.name, f"{type(error).__name__}: {error}"[:CAUSE_MAX]) from error
 
 
 def _checked(info: object) -> Info:
     if not isinstance(info, Info):
-        message = f"an extension point returned {type(info).__name__} in place of the info"
-        raise TypeError(message)
+        raise TypeError(f"an extension point returned {type(info).__name__} in place of the info")
     return info

@@ -23,7 +23,6 @@ class Queues(Protocol):
 
         What is admitted and not ready within a time is evicted, and queued anew after a second.
         """
-        ...
 
 
 @pytest.fixture(scope="session")

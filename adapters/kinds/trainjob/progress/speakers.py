@@ -33,11 +33,9 @@ class Api(Protocol):
 
     def get(self, resource: Resource, namespace: str, name: str) -> Manifest | None:
         """Return the object, or None if there is none."""
-        ...
 
     def create(self, resource: Resource, manifest: Manifest) -> Manifest:
         """Create an object; of a review, the answer is its status."""
-        ...
 
 
 class Speakers:
