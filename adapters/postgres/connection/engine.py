@@ -1,5 +1,6 @@
 """Creates connections: URL, session settings, time limits, role."""
 
+import select
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,8 @@ from sqlalchemy import (
     event,
     make_url,
 )
-from sqlalchemy.exc import ArgumentError
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.exc import ArgumentError, DisconnectionError
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from jobledger.adapters.postgres.connection import password_file, pooler
 from jobledger.adapters.postgres.connection.answer_limit import (
@@ -35,6 +36,9 @@ REPORT_ROLE = "jobledger_report"
 OLDEST_POSTGRES = 140000
 """PostgreSQL 14, as `server_version_num` says it."""
 
+TRANSACTION_TIMEOUT_SINCE = 170000
+"""PostgreSQL 17, the same way."""
+
 _ENCODING = "UTF8"
 
 _DRIVER = "postgresql+psycopg"
@@ -51,6 +55,19 @@ _KEEPALIVES = {
     "keepalives_count": 3,  # lost probes that end the connection
     "tcp_user_timeout": 15_000,  # milliseconds that sent data may stay unacknowledged
 }
+
+
+_SESSION = {
+    "timezone": "UTC",
+    "datestyle": "ISO",
+    "intervalstyle": "postgres",
+    "default_transaction_isolation": "read committed",
+    "extra_float_digits": "1",  # all that a number has
+    "idle_in_transaction_session_timeout": "0",  # a snapshot stands while processes walk the log
+    "idle_session_timeout": "0",  # a lock is held while archives are written
+    "transaction_timeout": "0",
+}
+"""What is relied on in a session, whatever is set for the login or the database."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,9 +151,26 @@ def open_engine(url: str, options: EngineOptions | None = None) -> Engine:
     if password is not None:
         password_file.read_anew(engine, password)
     event.listen(engine, "connect", prepare)
+    event.listen(engine, "checkout", _replace_ended)
     event.listen(engine, "handle_error", _leave_read_only_server)
     event.listen(engine, "before_cursor_execute", _send_as_asked)
     return engine
+
+
+def _replace_ended(
+    connection: psycopg.Connection[Any], _entry: ConnectionPoolEntry, _pooled: PoolProxiedConnection
+) -> None:
+    """Let the pool connect anew in place of a connection that was ended while nobody used it.
+
+    A restart, a limit of idle sessions or a pooler ends it: its last words, or its end, can be read
+    from it. Nothing can be read from one that is alive, and there is no question to be answered.
+    """
+    if not connection.closed:
+        looks = select.poll()
+        looks.register(connection.fileno(), select.POLLIN)
+        if not looks.poll(0):
+            return
+    raise DisconnectionError
 
 
 def _send_as_asked(
@@ -200,12 +234,11 @@ def _prepare_session(connection: psycopg.Connection[Any], options: EngineOptions
         connection.autocommit = True
         if not pooler.look(connection, options.role):
             return
-        connection.execute("SET timezone = 'UTC'")
-        connection.execute("SET datestyle = 'ISO'")
-        connection.execute("SET intervalstyle = 'postgres'")
-        connection.execute("SET default_transaction_isolation = 'read committed'")
-        connection.execute(f"SET statement_timeout = '{options.statement_timeout_seconds}s'")
-        for name, value in options.settings:
+        limit = f"{options.statement_timeout_seconds}s"
+        settings = {**_SESSION, "statement_timeout": limit, **dict(options.settings)}
+        if connection.info.server_version < TRANSACTION_TIMEOUT_SINCE:
+            del settings["transaction_timeout"]
+        for name, value in settings.items():
             connection.execute(
                 psycopg.sql.SQL("SET {} = {}").format(
                     psycopg.sql.Identifier(name), psycopg.sql.Literal(value)

@@ -17,7 +17,8 @@ _HAS_OWN_SESSION = "_jobledger_has_own_session"
 _SESSION = """
     SELECT pg_backend_pid(), current_user::text, session_user::text,
         current_setting('TimeZone'), current_setting('default_transaction_isolation'),
-        current_setting('DateStyle'), current_setting('IntervalStyle')
+        current_setting('DateStyle'), current_setting('IntervalStyle'),
+        CAST(current_setting('extra_float_digits') AS integer)
 """
 
 _UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Etc/GMT"})
@@ -43,7 +44,7 @@ def look(connection: psycopg.Connection[Any], role: str) -> bool:
     """
     found = connection.execute(_SESSION).fetchone()
     assert found is not None, "a query without a condition"
-    process, user, login, zone, isolation, dates, intervals = found
+    process, user, login, zone, isolation, dates, intervals, digits = found
     owns = process == connection.info.backend_pid
     setattr(connection, _HAS_OWN_SESSION, owns)
     if owns:
@@ -54,6 +55,7 @@ def look(connection: psycopg.Connection[Any], role: str) -> bool:
         "default_transaction_isolation": f"'{_ISOLATION}'" if isolation != _ISOLATION else "",
         "datestyle": f"'{_DATES}'" if not dates.startswith(_DATES) else "",
         "intervalstyle": f"'{_INTERVALS}'" if intervals != _INTERVALS else "",
+        "extra_float_digits": "1" if digits < 1 else "",
     }
     statements = [
         f'ALTER ROLE "{login}" SET {name} = {value}' for name, value in lacking.items() if value

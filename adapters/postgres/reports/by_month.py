@@ -84,8 +84,6 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
     """Yield a connection that sees the ledger as it is now, whatever is written meanwhile."""
     unchanging = engine.execution_options(isolation_level="REPEATABLE READ")
     with ledger_errors(engine.url), unchanging.connect() as connection, connection.begin():
-        connection.execute(text("SET LOCAL datestyle = 'ISO'"))
-        connection.execute(text("SET LOCAL extra_float_digits = 1"))  # all that a number has
         yield connection
 
 

@@ -55,20 +55,22 @@ def test_a_commit_whose_answer_is_cut_off_ends_in_a_duplicate(ledger_url: str) -
     assert (result.outcome, result.version) == (AppendOutcome.DUPLICATE, 3)
 
 
-def test_a_service_whose_backends_were_ended_connects_anew(engine: Engine, ledger_url: str) -> None:
+def test_connections_that_were_ended_while_idle_are_replaced_before_they_are_used(
+    engine: Engine, ledger_url: str
+) -> None:
     ledger, writer = begun(engine)
-    with engine.connect(), engine.connect():  # there are two, and the loss of one tells of both
+    with engine.connect(), engine.connect():  # there are two
         pass
     with psycopg.connect(plain_url(ledger_url), autocommit=True) as admin:
         admin.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
             "WHERE application_name = 'jobledger' AND datname = current_database()"
         )
-    part = writer.next()
-    with pytest.raises(LedgerUnavailable):
-        ledger.store.append([part])
-    (result,) = ledger.store.append([part])
+    (result,) = ledger.store.append([writer.next()])
     assert result.outcome is AppendOutcome.APPENDED
+    with engine.connect() as one, engine.connect() as other:
+        for connection in (one, other):
+            connection.exec_driver_sql("SELECT 1")
 
 
 def test_no_connection_to_a_server_that_only_reads_is_kept(engine: Engine) -> None:

@@ -127,12 +127,17 @@ def test_what_the_login_brings_wrong_is_named(address: URL, ledger_url: str) -> 
     assert "SET role" not in told
 
 
-def test_a_form_of_intervals_that_the_driver_does_not_read_is_named(
-    address: URL, ledger_url: str
+@pytest.mark.parametrize(
+    ("setting", "value", "needed"),
+    [("intervalstyle", "iso_8601", "'postgres'"), ("extra_float_digits", "0", "1")],
+)
+def test_a_form_in_which_values_are_not_read_as_they_are_is_named(
+    address: URL, ledger_url: str, setting: str, value: str, needed: str
 ) -> None:
     follow(address, ledger_url)
-    altered(ledger_url, address, [f'ALTER ROLE "{address.username}" SET intervalstyle = iso_8601'])
-    assert "SET intervalstyle = 'postgres'" in refusal(address)
+    change = f'ALTER ROLE "{address.username}" SET {setting} = {value}'
+    altered(ledger_url, address, [change])
+    assert f"SET {setting} = {needed}" in refusal(address)
 
 
 def test_nothing_is_set_for_a_session_that_others_get(ready: Engine) -> None:
@@ -154,19 +159,24 @@ def test_a_direct_connection_has_a_session(engine: Engine) -> None:
         assert connection.execute(text("SHOW timezone")).scalar_one() == "UTC"
 
 
-def test_a_login_may_have_any_form_of_dates(ledger_url: str) -> None:
-    """As a database may that was made for German users."""
+def test_a_login_may_have_any_form_of_values(ledger_url: str) -> None:
+    """As a database may that was made for German users, or as servers once were set up."""
     database = make_url(ledger_url).database
     with psycopg.connect(plain_url(ledger_url), autocommit=True) as admin:
         admin.execute(f"ALTER DATABASE \"{database}\" SET datestyle = 'German'".encode())
         admin.execute(f'ALTER DATABASE "{database}" SET intervalstyle = iso_8601'.encode())
+        admin.execute(f'ALTER DATABASE "{database}" SET extra_float_digits = 0'.encode())
     engine = open_engine(ledger_url)
     with engine.connect() as connection:
-        instant, span = connection.execute(
-            text("SELECT '2026-11-28 10:00Z'::timestamptz, '90 minutes'::interval")
+        found = connection.execute(
+            text(
+                "SELECT '2026-11-28 10:00Z'::timestamptz, '90 minutes'::interval, "
+                "'16.205000000000002'::float8"
+            )
         ).one()
     engine.dispose()
-    assert (instant, span) == (datetime(2026, 11, 28, 10, tzinfo=UTC), timedelta(minutes=90))
+    instant = datetime(2026, 11, 28, 10, tzinfo=UTC)
+    assert tuple(found) == (instant, timedelta(minutes=90), 16.205000000000002)
 
 
 def written(ledger: Ledger, number: int) -> None:

@@ -3,11 +3,16 @@
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, make_url, text
 from sqlalchemy.exc import DBAPIError
 
 from jobledger.adapters.postgres.connection.answer_limit import unhurried
-from jobledger.adapters.postgres.connection.engine import EngineOptions, open_engine
+from jobledger.adapters.postgres.connection.engine import (
+    TRANSACTION_TIMEOUT_SINCE,
+    EngineOptions,
+    open_engine,
+)
+from tests.support.ledgers import tampering
 
 pytestmark = pytest.mark.postgres
 
@@ -42,3 +47,19 @@ def test_a_walk_that_failed_leaves_no_connection_without_a_limit(hasty: Engine) 
         connection.execute(text("SELECT 1 / 0"))
     with hasty.connect() as again:
         assert again.execute(text("SHOW statement_timeout")).scalar_one() == f"{HASTY_SECONDS}s"
+
+
+def test_no_limit_of_idle_sessions_ends_what_holds_a_snapshot_or_a_lock(ledger_url: str) -> None:
+    limits = ["idle_in_transaction_session_timeout", "idle_session_timeout", "transaction_timeout"]
+    with tampering(ledger_url) as admin:
+        server = admin.execute("SHOW server_version_num").fetchone()
+        assert server is not None
+        known = limits if int(server[0]) >= TRANSACTION_TIMEOUT_SINCE else limits[:2]
+        database = make_url(ledger_url).database
+        for limit in known:
+            admin.execute(f"ALTER DATABASE {database} SET {limit} = '1min'")
+    engine = open_engine(ledger_url)
+    with engine.connect() as connection:
+        found = [connection.exec_driver_sql(f"SHOW {limit}").scalar_one() for limit in known]
+    engine.dispose()
+    assert found == ["0"] * len(known)
