@@ -12,7 +12,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from jobledger.core.projections.reporting.user_labels import USER_LABELS
-from jobledger.core.values.delays import SECONDS_MAX
+from jobledger.core.values.durations import SECONDS_MAX
 
 Name = Annotated[str, Field(min_length=1)]
 Namespace = Annotated[str, Field(pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]

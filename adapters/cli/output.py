@@ -133,6 +133,14 @@ def show(output: Output, rows: Sequence[Mapping[str, object]], columns: Iterable
         print_table(rows, list(columns))
 
 
+def show_document(output: Output, document: Mapping[str, object]) -> None:
+    """Print one document: as it is in JSON, as a list of one in YAML."""
+    if output is Output.JSON:
+        print_json(document)
+    else:
+        show(output, [document], ())
+
+
 def print_json(document: object) -> None:
     """Print a document as JSON, for machines: nothing else goes to standard output."""
     told = json.dumps(plain(document), indent=2, ensure_ascii=False)

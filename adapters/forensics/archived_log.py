@@ -34,7 +34,7 @@ class ArchivedLog:
                 self._rows.add(_rows(directory, record))
             except (BrokenChain, LedgerMisconfigured) as error:
                 what = f"archive record {record.number}: {error}"
-                self.faults.append(_broken(what))
+                self.faults.append(Broken(kind=SealFault.ARCHIVE, what=what))
             else:
                 self.files += 1
 
@@ -123,10 +123,6 @@ def _packed(path: Path, row: SealedRow) -> bytes:
         return pack(row)
     except struct.error as error:
         raise BrokenChain(str(path), f"position {row.position} is none of a log") from error
-
-
-def _broken(what: str) -> Broken:
-    return Broken(kind=SealFault.ARCHIVE, position=0, stream=None, version=0, what=what)
 
 
 _MAKE = "CREATE TABLE row (position INTEGER, packed BLOB); CREATE INDEX place ON row (position)"

@@ -228,4 +228,4 @@ def _first_of_each(faults: Iterable[Broken]) -> Iterable[Broken]:
 
 
 def _fault(what: str, position: int = 0) -> Broken:
-    return Broken(kind=SealFault.SEAL, position=position, stream=None, version=0, what=what)
+    return Broken(kind=SealFault.SEAL, position=position, what=what)

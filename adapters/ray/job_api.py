@@ -12,9 +12,14 @@ from typing import NoReturn
 from urllib.parse import quote
 
 from jobledger.adapters.ray.errors import raise_for_status, reason_line
-from jobledger.adapters.ray.job_info import QUOTED_CHARACTERS, TERMINAL, parse_info, parse_object
+from jobledger.adapters.ray.job_info import (
+    QUOTED_CHARACTERS,
+    TERMINAL,
+    parse_info,
+    parse_object,
+    readable,
+)
 from jobledger.adapters.ray.proxies import environment_proxies
-from jobledger.adapters.ray.readable_text import readable
 from jobledger.adapters.ray.transport import Answer, Limits, Request, Transport
 from jobledger.core.errors import RayApiUnreachable, RayJobNotFound, RayJobRefused
 from jobledger.core.ports.ray_jobs import RayJobInfo, Submission

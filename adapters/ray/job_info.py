@@ -7,7 +7,6 @@ import json
 import math
 from collections.abc import Mapping
 
-from jobledger.adapters.ray.readable_text import readable
 from jobledger.core.errors import RayApiUnreachable
 from jobledger.core.ports.ray_jobs import RayJobInfo
 from jobledger.core.values.documents import Json, Manifest, number, text
@@ -88,3 +87,12 @@ def _instant(milliseconds: Json) -> Instant | None:
     if isinstance(milliseconds, float) and not math.isfinite(milliseconds):
         return None
     return from_milliseconds(int(milliseconds))
+
+
+def readable(text: str) -> str:
+    """Return the text with U+FFFD in place of what neither Postgres nor UTF-8 can hold.
+
+    JSON may carry that: NUL, and halves of surrogate pairs.
+    """
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole.replace("\x00", "\ufffd")

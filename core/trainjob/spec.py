@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from jobledger.core.jobs.retries.job_deadline import read_job_deadline
 from jobledger.core.log.storable import word
-from jobledger.core.values.delays import delay_seconds
 from jobledger.core.values.documents import Manifest, child
+from jobledger.core.values.durations import delay_seconds
 
 GROUP = "trainer.kubeflow.org"
 RUNTIME_KINDS = ("ClusterTrainingRuntime", "TrainingRuntime")

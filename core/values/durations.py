@@ -2,6 +2,8 @@
 
 import re
 
+from jobledger.core.values.documents import Json, number
+
 _WRITTEN = re.compile(r"(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,9})s)?", re.ASCII)
 _SECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
@@ -30,3 +32,12 @@ def span(seconds: float) -> str:
     if seconds < _HOUR:
         return f"{seconds / _MINUTE:.1f} min"
     return f"{seconds / _HOUR:.1f} h" if seconds < 2 * _DAY else f"{seconds / _DAY:.1f} days"
+
+
+SECONDS_MAX = 2**31 - 1
+"""A longer delay is this one: 68 years. CRDs have no maximum, dates have."""
+
+
+def delay_seconds(document: Json, *path: str) -> int:
+    """Return so many seconds; 0 for what is absent, negative or no whole number."""
+    return min(max(number(document, *path) or 0, 0), SECONDS_MAX)

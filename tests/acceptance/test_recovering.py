@@ -9,8 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.ledger.doctor import slowed_jobs
 from jobledger.adapters.cli.ledger.doctor_world import Patient
-from jobledger.adapters.cli.ledger.job_checks import slowed_jobs
 from jobledger.adapters.ledger_wiring import ledger
 from jobledger.adapters.settings import Settings
 from jobledger.core.forensics.findings import Severity

@@ -21,7 +21,7 @@ from jobledger.adapters.cli.options import (
     settings_from,
 )
 from jobledger.adapters.cli.output import Output, console, marked, show
-from jobledger.adapters.cli.progressing import progressing
+from jobledger.adapters.cli.progressing import counting
 from jobledger.adapters.forensics.bundle_files import read_file
 from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.adapters.postgres.refolding.replaying import replay_all
@@ -71,13 +71,8 @@ def replay(
 
 
 def _everything(opened: Ledger, processes: int) -> dict[str, Replayed]:
-    with progressing() as progress:
-        task = progress.add_task("jobs", total=None)
-
-        def advance(done: int, total: int) -> None:
-            progress.update(task, completed=done, total=total)
-
-        decided = replay_all(opened.engine, advance, processes)
+    with counting("jobs") as told:
+        decided = replay_all(opened.engine, told, processes)
         return {str(stream): found for stream, found in decided}
 
 

@@ -16,7 +16,7 @@ from jobledger.adapters.cli.options import (
     OutputOption,
     settings_from,
 )
-from jobledger.adapters.cli.output import Output, console, print_json, show
+from jobledger.adapters.cli.output import Output, console, show, show_document
 from jobledger.adapters.cli.periods import instant
 from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.adapters.settings import Settings
@@ -136,10 +136,7 @@ def _tell(
             "estimate": _estimate(known, summed.unknown),
             "assumptions": list(ASSUMPTIONS),
         }
-        if output is Output.JSON:
-            print_json(document)
-        else:
-            show(output, [document], ())
+        show_document(output, document)
         return
     if shown:
         show(output, [_row(name, answer) for name, answer in shown], COLUMNS)

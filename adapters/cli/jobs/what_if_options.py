@@ -8,7 +8,7 @@ import typer
 from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.options import LIMIT_MAX
 from jobledger.core.jobs.retries.options import Growth
-from jobledger.core.values.delays import SECONDS_MAX
+from jobledger.core.values.durations import SECONDS_MAX
 
 
 class Cluster(StrEnum):

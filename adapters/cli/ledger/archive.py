@@ -24,7 +24,7 @@ from jobledger.adapters.forensic_wiring import archive_parts, seal_log
 from jobledger.adapters.forensics.archive_files import check_file
 from jobledger.adapters.forensics.archiving import Left
 from jobledger.adapters.forensics.archiving import archive as archive_jobs
-from jobledger.adapters.ledger_wiring import Ledger, ledger
+from jobledger.adapters.ledger_wiring import ledger
 from jobledger.adapters.postgres.archive.archives import Retention
 from jobledger.core.errors import BrokenChain, LedgerMisconfigured
 from jobledger.core.jobs.rows import JobRow
@@ -80,7 +80,7 @@ def create(
         failed_gone_before=instant(failed_older_than) if failed_older_than else None,
     )
     with ledger(settings, role="") as opened:
-        jobs = _candidates(opened, wanted, limit)
+        jobs = opened.archives.candidates(wanted)[:limit]
         if dry_run:
             _tell_candidates(jobs, output)
             return
@@ -162,11 +162,6 @@ def verify(
     show(output, found, ("number", "file", "jobs", "events", "found"))
     if any("fault" in row for row in found):
         raise typer.Exit(ExitCode.FOUND_WRONG)
-
-
-def _candidates(opened: Ledger, wanted: Retention, limit: int | None) -> Sequence[JobRow]:
-    """Return the jobs that may go, the oldest first."""
-    return opened.archives.candidates(wanted)[:limit]
 
 
 def _tell_candidates(jobs: Sequence[JobRow], output: Output) -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from rich.text import Text
 
+from jobledger.adapters.cli.ledger.findings import as_row
 from jobledger.adapters.cli.output import console, print_table
 from jobledger.adapters.postgres.checks.housekeeping import CHECKS
 from jobledger.adapters.postgres.log.replicas import Holder
@@ -31,7 +32,7 @@ def as_document(found: Condition, holders: Sequence[Holder]) -> dict[str, object
         "log_bytes_per_million_events": found.log_bytes_per_million_events,
         "months_missing": list(found.months_missing),
         "replicas": [asdict(holder) for holder in holders],
-        "warnings": [_as_row(item) for item in findings_of(found)],
+        "warnings": [as_row(item) for item in findings_of(found)],
     }
     return {**asdict(found), "tables": [asdict(item) for item in found.tables], **derived}
 
@@ -92,10 +93,6 @@ def _archived(found: Condition) -> str:
 def _table_row(row: Mapping[str, object]) -> dict[str, object]:
     number = row["bytes"]
     return {**row, "size": size(number) if isinstance(number, int) else ""}
-
-
-def _as_row(finding: Finding) -> dict[str, object]:
-    return {**asdict(finding), "severity": finding.severity.name.lower()}
 
 
 def size(count: int) -> str:

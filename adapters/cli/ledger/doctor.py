@@ -2,11 +2,12 @@
 
 import random
 from collections.abc import Iterator
-from typing import Annotated
+from datetime import timedelta
+from typing import Annotated, Any
 
 import typer
 
-from jobledger.adapters.cli.ledger import job_checks
+from jobledger.adapters.cli.holdings import all_held
 from jobledger.adapters.cli.ledger.doctor_world import Patient, cluster_view, objects, patient
 from jobledger.adapters.cli.ledger.findings import Answer, asked, end_by, tell
 from jobledger.adapters.cli.options import (
@@ -23,7 +24,8 @@ from jobledger.adapters.kube.checks import cluster as of_cluster
 from jobledger.adapters.kube.checks import leaks, webhooks
 from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.postgres.checks import guards, housekeeping, invariants
-from jobledger.adapters.postgres.checks.heads import RAY_HEADS
+from jobledger.adapters.postgres.checks.busy import busy_jobs
+from jobledger.adapters.postgres.checks.invariants import RAY_HEADS
 from jobledger.adapters.postgres.checks.log_clock import LOG_CLOCK
 from jobledger.adapters.postgres.connection.statements import database_now
 from jobledger.adapters.postgres.refolding.rebuilding import compare
@@ -98,7 +100,7 @@ def _of_database(found: Patient, *, full: bool) -> Iterator[Answer]:
         yield from asked(invariants.WHOLE, lambda: opened.engine)
     folds = FOLD_ALL if full else FOLD_SOME
     yield from asked((folds,), lambda: found)
-    yield from asked(job_checks.CHECKS, lambda: found)
+    yield from asked(OF_JOBS, lambda: found)
 
 
 def database_clock(found: Patient) -> Iterator[Finding]:
@@ -172,16 +174,65 @@ FOLD_ALL: Check[Patient] = Check(
 def catalogue() -> Iterator[tuple[str, str, str]]:
     """Yield where each check looks, its name, and what it asks, for the documents."""
     yield "database", "schema", REACHED["schema"]
-    for of_house in housekeeping.CHECKS:
-        yield "database", of_house.name, of_house.asks
-    for of_guards in guards.CHECKS:
-        yield "database", of_guards.name, of_guards.asks
-    for of_patient in (DATABASE_CLOCK, FOLD_SOME, *job_checks.CHECKS):
-        yield "database", of_patient.name, of_patient.asks
-    for of_rules in (RAY_HEADS, LOG_CLOCK, *invariants.CHECKS, *invariants.WHOLE):
-        yield "database", of_rules.name, of_rules.asks
+    of_database: tuple[Check[Any], ...] = (
+        *housekeeping.CHECKS,
+        *guards.CHECKS,
+        DATABASE_CLOCK,
+        FOLD_SOME,
+        *OF_JOBS,
+        RAY_HEADS,
+        LOG_CLOCK,
+        *invariants.CHECKS,
+        *invariants.WHOLE,
+    )
+    for check in of_database:
+        yield "database", check.name, check.asks
     yield "cluster", "api-server", REACHED["api-server"]
-    for of_server in OF_API_SERVER:
-        yield "cluster", of_server.name, of_server.asks
-    for of_objects in leaks.CHECKS:
-        yield "cluster", of_objects.name, of_objects.asks
+    of_objects: tuple[Check[Any], ...] = (*OF_API_SERVER, *leaks.CHECKS)
+    for check in of_objects:
+        yield "cluster", check.name, check.asks
+
+
+NEAR = 0.95
+"""A slowed job has about half its budget in an hour: what comes back of it."""
+
+
+def held_jobs(found: Patient) -> Iterator[Finding]:
+    """Yield jobs that are held because the ledger is older than the cluster."""
+    assert found.opened is not None
+    for held in all_held(found.opened):
+        row = held.row
+        name = f"{row.kind} {row.namespace}/{row.name} of cluster {row.cluster}"
+        what = f"{name} is held since {held.holding.at:%Y-%m-%d %H:%M:%S}Z: {held.signs}"
+        yield warning("held-jobs", what, held.remedy)
+
+
+def slowed_jobs(found: Patient) -> Iterator[Finding]:
+    """Yield jobs that have used up their budget of events, or are about to."""
+    assert found.opened is not None
+    budget = found.settings.job_events_per_hour
+    least = max(1, int(budget / 2 * NEAR))
+    for job in busy_jobs(found.opened.engine, timedelta(hours=1), least):
+        what = (
+            f"{job.kind} {job.namespace}/{job.name} has had {job.events} events within an hour, of "
+            f"{budget // 2} at once and {budget // 2} more: it is slowed, or about to be"
+        )
+        remedy = (
+            f"see what repeats: jobledger history {job.namespace}/{job.name}; then mend that, or "
+            "raise JOBLEDGER_JOB_EVENTS_PER_HOUR"
+        )
+        yield warning("slowed-jobs", what, remedy)
+
+
+OF_JOBS: tuple[Check[Patient], ...] = (
+    Check(
+        name="held-jobs",
+        asks="Is no job held because the ledger is older than the cluster?",
+        run=held_jobs,
+    ),
+    Check(
+        name="slowed-jobs",
+        asks="Has every job events left in its budget of the hour?",
+        run=slowed_jobs,
+    ),
+)

@@ -7,7 +7,7 @@ from typing import TypeVar
 import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.output import Output, console, marked, print_json, show
+from jobledger.adapters.cli.output import Output, console, marked, show
 from jobledger.core.errors import JobledgerError
 from jobledger.core.forensics.findings import Check, Finding, Severity, error, worst
 
@@ -59,13 +59,10 @@ def tell(done: Sequence[Answer], output: Output) -> None:
             "check": check,
             "asks": asks,
             "state": worst(findings).name.lower(),
-            "findings": [_as_row(finding) for finding in findings],
+            "findings": [as_row(finding) for finding in findings],
         }
         for check, asks, findings in done
     ]
-    if output is Output.JSON:
-        print_json(rows)
-        return
     if output is not Output.TABLE:
         show(output, rows, ())
         return
@@ -77,5 +74,6 @@ def tell(done: Sequence[Answer], output: Output) -> None:
             console.print(f"         -> {finding.remedy}", style="dim", soft_wrap=True)
 
 
-def _as_row(finding: Finding) -> dict[str, object]:
+def as_row(finding: Finding) -> dict[str, object]:
+    """Return a finding for a machine."""
     return {**asdict(finding), "severity": finding.severity.name.lower()}

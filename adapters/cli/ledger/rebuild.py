@@ -11,7 +11,7 @@ import typer
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.options import DatabaseUrl, DataDir, OutputOption, settings_from
 from jobledger.adapters.cli.output import Output, console, errors, marked, show
-from jobledger.adapters.cli.progressing import progressing
+from jobledger.adapters.cli.progressing import counting
 from jobledger.adapters.forensics.archive_files import checked
 from jobledger.adapters.ledger_wiring import Ledger, ledger, report_rules, user_engine
 from jobledger.adapters.postgres.refolding.all_jobs import rebuild_all
@@ -72,41 +72,26 @@ def _of_jobs(opened: Ledger, *, check: bool) -> tuple[int, list[Difference], lis
 
     Return of how many jobs, what was different, and what of that nobody put right.
     """
-    jobs = 0
-    with progressing() as progress:
-        task = progress.add_task("fold")
-
-        def told(done: int, total: int) -> None:
-            nonlocal jobs
-            jobs = done
-            progress.update(task, completed=done, total=total)
-
+    with counting("fold") as told:
         found = list(rebuild_all(opened.engine, told, os.cpu_count() or 1, check=check))
     lost = orphans(opened.engine)
     if lost and not check:
         with user_engine(opened.url) as owner:
             remove_orphans(owner)
     left = orphans(opened.engine) if lost and not check else []
-    return jobs, [*found, *lost], left
+    return told.done, [*found, *lost], left
 
 
 def _of_reports(
     settings: Settings, opened: Ledger, archives: Path | None, *, check: bool
 ) -> tuple[int, list[Difference], list[Difference]]:
     """Compare or replace the reporting tables; what it returns is as for jobs."""
-    rules, jobs = report_rules(settings), 0
+    rules = report_rules(settings)
     archived = _archived(opened, archives) if archives is not None else ()
-    with progressing() as progress:
-        task = progress.add_task("fold")
-
-        def told(done: int, total: int) -> None:
-            nonlocal jobs
-            jobs = done
-            progress.update(task, completed=done, total=total)
-
+    with counting("fold") as told:
         if check:
             found = list(check_reports(opened.engine, rules, told, archived, os.cpu_count() or 1))
-            return jobs, found, []
+            return told.done, found, []
         with user_engine(opened.url) as owner:
             jobs = rebuild_reports(opened.engine, rules, told, os.cpu_count() or 1, owner, archived)
     left = [*wrong_checkpoint(opened.engine), *wrong_dimensions(opened.engine, rules)]

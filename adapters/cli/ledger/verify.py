@@ -20,7 +20,7 @@ from jobledger.adapters.cli.options import (
     settings_from,
 )
 from jobledger.adapters.cli.output import Output, console, marked, show
-from jobledger.adapters.cli.progressing import progressing
+from jobledger.adapters.cli.progressing import Counter, progressing
 from jobledger.adapters.forensics.archived_log import ArchivedLog
 from jobledger.adapters.forensics.sealed import SealReport, check_seals
 from jobledger.adapters.forensics.signing import judge
@@ -74,7 +74,7 @@ def verify(
     )
     public = judge(key) if key is not None else None
     with ledger(settings) as opened, progressing() as progress:
-        report = _walked(opened, extent, progress)
+        report = walk(opened.engine, Counter(progress, "events"), extent)
         task = progress.add_task("seals", total=opened.seals.last_position())
         log = _with_archives(opened, archives, progress)
         with contextlib.closing(log) if isinstance(log, ArchivedLog) else contextlib.nullcontext():
@@ -109,15 +109,6 @@ def _with_archives(
         return opened.seals
     task = progress.add_task("archives", total=None)
     return ArchivedLog(opened.seals, archives, lambda _: progress.advance(task))
-
-
-def _walked(opened: Ledger, extent: Extent, progress: Progress) -> VerifyReport:
-    task = progress.add_task("events", total=None)
-
-    def advance(done: int, total: int) -> None:
-        progress.update(task, completed=done, total=total)
-
-    return walk(opened.engine, advance, extent)
 
 
 def _tell(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.output import fail
-from jobledger.adapters.cli.reporting.quantities import quantity, written
+from jobledger.adapters.cli.reporting.quantities import number_in, quantity, written
 from jobledger.adapters.postgres.reports.asking.buckets import pieces
 from jobledger.adapters.postgres.reports.asking.report import Answer, Column, Row, Unit
 
@@ -111,14 +111,14 @@ def _draw(answer: Answer, figure: "Figure") -> None:
 def _bars(answer: Answer, measures: Sequence[Column], axes: "Axes") -> None:
     """Draw a group of bars per row, the first row on top."""
     rows = list(answer.rows)[:BARS_MAX]
-    scale, unit = _scale([_number(row, item) for row in rows for item in measures], measures[0])
+    scale, unit = _scale([number_in(row, item) for row in rows for item in measures], measures[0])
     thick = 0.8 / len(measures)
     for number, measure in enumerate(measures):
         at = [place + (number - (len(measures) - 1) / 2) * thick for place in range(len(rows))]
-        lengths = [(_number(row, measure) or 0.0) / scale for row in rows]
+        lengths = [(number_in(row, measure) or 0.0) / scale for row in rows]
         axes.barh(at, lengths, thick, color=COLOURS[number], label=measure.heading)
         for place, row, length in zip(at, rows, lengths, strict=True):
-            value = _number(row, measure)
+            value = number_in(row, measure)
             told = "" if value is None else f" {quantity(value, measure.unit)}"
             axes.text(length, place, told, va="center", fontsize=7)
     labels = [_label(row, answer.keys, answer) for row in rows]
@@ -185,14 +185,14 @@ def _series(
         for measure in measures:
             yield (
                 measure.heading,
-                {_time(row, answer): _number(row, measure) for row in answer.rows},
+                {_time(row, answer): number_in(row, measure) for row in answer.rows},
             )
         return
     measure = measures[0]
     found: dict[str, dict[datetime, float | None]] = {}
     for row in answer.rows:
         name = _label(row, answer.keys[1:], answer)
-        found.setdefault(name, {})[_time(row, answer)] = _number(row, measure)
+        found.setdefault(name, {})[_time(row, answer)] = number_in(row, measure)
     sums = {name: sum(value or 0.0 for value in values.values()) for name, values in found.items()}
     ordered = sorted(found, key=lambda name: (-sums[name], name))
     room = SERIES_MAX if len(ordered) <= SERIES_MAX else SERIES_MAX - 1
@@ -219,11 +219,6 @@ def _label(row: Row, keys: Sequence[Column], answer: Answer) -> str:
 
 
 _LABEL_MAX = 44
-
-
-def _number(row: Row, measure: Column) -> float | None:
-    value = row.get(measure.name)
-    return float(value) if isinstance(value, int | float) else None
 
 
 def _scaled(value: float | None, scale: float) -> float:

@@ -5,7 +5,7 @@ Names are what somebody's job says: they may hold anything and be of any length.
 
 from datetime import datetime, tzinfo
 
-from jobledger.adapters.postgres.reports.asking.report import Column, Unit, Value
+from jobledger.adapters.postgres.reports.asking.report import Column, Row, Unit, Value
 
 NOTHING = "-"
 """Stands for a value that there is none of."""
@@ -38,6 +38,12 @@ def _printable(text: str) -> str:
         half = TEXT_MAX // 2
         text = f"{text[:half]}…{text[-half:]}"
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def number_in(row: Row, measure: Column) -> float | None:
+    """Return the number of a row in a column; None if it has none."""
+    value = row.get(measure.name)
+    return float(value) if isinstance(value, int | float) else None
 
 
 def quantity(value: float, unit: Unit) -> str:

@@ -9,11 +9,10 @@ from rich.text import Text
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.output import console, errors, fail, uncut
-from jobledger.adapters.cli.reporting.bars import bars
 from jobledger.adapters.cli.reporting.machine_forms import as_csv, as_json, as_parquet
 from jobledger.adapters.cli.reporting.options import ReportForm
 from jobledger.adapters.cli.reporting.quantities import quantity
-from jobledger.adapters.cli.reporting.table import fitted
+from jobledger.adapters.cli.reporting.table import bars, fitted
 from jobledger.adapters.files.written_once import in_place_of
 from jobledger.adapters.postgres.reports.asking.buckets import lacks_gaps
 from jobledger.adapters.postgres.reports.asking.report import Answer, Unit

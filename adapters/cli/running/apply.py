@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -63,19 +63,9 @@ def apply(
             if output is Output.TABLE and item.result == "applied":
                 console.print(f"{item.kind.lower()}/{item.name} applied", highlight=False)
     if output is not Output.TABLE:
-        show(output, [vars_of(item) for item in results], ())
+        show(output, [asdict(item) for item in results], ())
     if any(item.result.startswith("refused") for item in results):
         raise typer.Exit(ExitCode.REFUSED)
-
-
-def vars_of(item: Applied) -> dict[str, object]:
-    """Return a result as a row."""
-    return {
-        "kind": item.kind,
-        "namespace": item.namespace,
-        "name": item.name,
-        "result": item.result,
-    }
 
 
 def _read(path: Path) -> Iterator[Manifest]:

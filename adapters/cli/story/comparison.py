@@ -7,7 +7,7 @@ from rich.text import Text
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.dossiers import found_in, is_file, ledger_for
 from jobledger.adapters.cli.finding import named
-from jobledger.adapters.cli.output import Output, console, fail, print_json, show
+from jobledger.adapters.cli.output import Output, console, fail, show_document
 from jobledger.adapters.settings import Settings
 from jobledger.core.forensics.comparing.compare import Comparison, Difference, compare
 
@@ -33,12 +33,10 @@ def compare_runs(
             advice = "`jobledger get NAME --output json` has the UIDs of all runs of a name"
             fail(f"both are the same run, {same}; {advice}", ExitCode.USAGE)
         comparison = compare(here, there)
-    if output is Output.JSON:
-        print_json(asdict(comparison))
-    elif output is Output.YAML:
-        show(output, [asdict(comparison)], ())
-    else:
+    if output is Output.TABLE:
         _tell(comparison)
+    else:
+        show_document(output, asdict(comparison))
 
 
 def _tell(comparison: Comparison) -> None:

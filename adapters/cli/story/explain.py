@@ -23,7 +23,7 @@ from jobledger.adapters.cli.options import (
     OutputOption,
     settings_from,
 )
-from jobledger.adapters.cli.output import Output, console, print_json, show
+from jobledger.adapters.cli.output import Output, console, show_document
 from jobledger.adapters.cli.story.comparison import compare_runs
 from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.postgres.reports.asking.similar import similar_to
@@ -69,18 +69,16 @@ def explain(
         events = found.read()
     counted = counted_as([read.event for read in events])
     told = {**asdict(account), "counted_as": counted, "similar": alike and asdict(alike)}
-    if output is Output.JSON:
-        print_json(told)
-    elif output is Output.YAML:
-        show(output, [told], ())
-    else:
-        _tell(account, counted)
-        for sentence in alike.sentences if alike is not None else ():
-            console.print(Text(sentence), soft_wrap=True)
-        named_so = job if is_file(job) else f"{found.identity.namespace}/{found.identity.name}"
-        _suggest(account, named_so, worked, is_live=found.origin == IN_THE_LEDGER)
-        _, rows = advance(View(), (read.event for read in events))
-        tell_standing(rows.job, events)
+    if output is not Output.TABLE:
+        show_document(output, told)
+        return
+    _tell(account, counted)
+    for sentence in alike.sentences if alike is not None else ():
+        console.print(Text(sentence), soft_wrap=True)
+    named_so = job if is_file(job) else f"{found.identity.namespace}/{found.identity.name}"
+    _suggest(account, named_so, worked, is_live=found.origin == IN_THE_LEDGER)
+    _, rows = advance(View(), (read.event for read in events))
+    tell_standing(rows.job, events)
 
 
 RUNS_MAX = 50

@@ -26,7 +26,14 @@ from jobledger.adapters.cli.options import (
     OutputOption,
     settings_from,
 )
-from jobledger.adapters.cli.output import Output, errors, fail, print_json, print_json_lines, show
+from jobledger.adapters.cli.output import (
+    Output,
+    errors,
+    fail,
+    print_json_lines,
+    show,
+    show_document,
+)
 from jobledger.adapters.cli.periods import instant
 from jobledger.adapters.cli.story.attempt_table import show_attempts
 from jobledger.adapters.cli.story.moments import tell_moment
@@ -142,12 +149,10 @@ def _moment(found: Dossier, at: str) -> Moment:
 
 
 def _show_moment(moment: Moment, output: Output) -> None:
-    if output is Output.JSON:
-        print_json(asdict(moment))
-    elif output is Output.YAML:
-        show(output, [asdict(moment)], ())
-    else:
+    if output is Output.TABLE:
         tell_moment(moment)
+    else:
+        show_document(output, asdict(moment))
 
 
 def _follow(opened: Ledger, found: Dossier, output: Output, *, everything: bool) -> None:

@@ -24,13 +24,12 @@ import structlog
 from jobledger.adapters.kube.decoding import ObjectDecoder, WatchLine
 from jobledger.adapters.kube.errors import UnreadableAnswer, event_error, unreadable
 from jobledger.adapters.kube.transport import Transport
-from jobledger.adapters.kube.watching.backoff import Backoff
 from jobledger.adapters.kube.watching.health import WatchHealth
 from jobledger.adapters.kube.watching.initial_events import initial_events
 from jobledger.adapters.kube.watching.known_objects import KnownObjects
 from jobledger.adapters.kube.watching.listing import Selection, newest_version, page_of, pages
 from jobledger.adapters.kube.watching.stream import WatchStream
-from jobledger.adapters.kube.watching.timing import WatchTiming
+from jobledger.adapters.kube.watching.timing import Backoff, WatchTiming
 from jobledger.core.errors import (
     ClusterError,
     ClusterUnreachable,

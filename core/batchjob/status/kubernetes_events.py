@@ -11,9 +11,13 @@ from jobledger.core.batchjob import events
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.jobs.status.held_job_events import Holding, holding_told
-from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent, sendable
-from jobledger.core.jobs.status.left_out_events import left_out_told
+from jobledger.core.jobs.status.kubernetes_events import (
+    Holding,
+    KubernetesEvent,
+    holding_told,
+    left_out_told,
+    sendable,
+)
 from jobledger.core.values.instants import rfc3339
 
 

@@ -60,4 +60,4 @@ def _is_signed(archive: Archive, judge: Judge) -> bool:
 
 
 def _broken(what: str) -> Broken:
-    return Broken(kind=SealFault.ARCHIVE, position=0, stream=None, version=0, what=what)
+    return Broken(kind=SealFault.ARCHIVE, what=what)

@@ -9,7 +9,7 @@ the files are at hand.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from uuid import UUID
 
@@ -120,17 +120,9 @@ class Archive:
 
 def _job_document(job: ArchivedJob) -> Manifest:
     return {
+        **asdict(job),
         "stream": str(job.stream),
-        "version": job.version,
         "chain": job.chain.hex(),
-        "first": job.first,
-        "last": job.last,
-        "cluster": job.cluster,
-        "kind": job.kind,
-        "namespace": job.namespace,
-        "name": job.name,
-        "uid": job.uid,
-        "phase": job.phase,
         "created_at": job.created_at.isoformat(),
         "deleted_at": job.deleted_at.isoformat(),
     }

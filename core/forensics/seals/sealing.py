@@ -92,10 +92,10 @@ class Broken:
     """A place where the log is not what was sealed."""
 
     kind: SealFault
-    position: int
+    position: int = 0
     """0 where there is none to name."""
-    stream: UUID | None
-    version: int
+    stream: UUID | None = None
+    version: int = 0
     what: str
 
 
@@ -127,7 +127,7 @@ def broken(
     before: Seal | None = None
     for seal in seals:
         if (fault := fault_after(before, seal)) is not None:
-            yield _broken(SealFault.SEAL, seal.first, fault)
+            yield Broken(kind=SealFault.SEAL, position=seal.first, what=fault)
         if judge is not None:
             yield from _of_signature(seal, judge)
         yield from _of_range(log, seal)
@@ -137,10 +137,11 @@ def broken(
 
 def _of_signature(seal: Seal, judge: Judge) -> Iterator[Broken]:
     if seal.signature is None:
-        yield _broken(SealFault.SIGNATURE, seal.first, f"seal {seal.number} is not signed")
+        what = f"seal {seal.number} is not signed"
+        yield Broken(kind=SealFault.SIGNATURE, position=seal.first, what=what)
     elif not judge.vouches(seal.digest, seal.signature):
         what = f"seal {seal.number} is not signed by the key that was given"
-        yield _broken(SealFault.SIGNATURE, seal.first, what)
+        yield Broken(kind=SealFault.SIGNATURE, position=seal.first, what=what)
 
 
 def _of_range(log: SealedLog, seal: Seal) -> Iterator[Broken]:
@@ -156,10 +157,10 @@ def _of_range(log: SealedLog, seal: Seal) -> Iterator[Broken]:
     at = found.get(position or 0)
     if position is None:
         what = f"more events stand between {seal.first} and {seal.last} than were sealed"
-        yield _broken(SealFault.SEALED_EVENT, seal.first, what)
+        yield Broken(kind=SealFault.SEALED_EVENT, position=seal.first, what=what)
     elif at is None:
         what = f"seal {seal.number} covers an event at this position, and there is none"
-        yield _broken(SealFault.SEALED_EVENT, position, what)
+        yield Broken(kind=SealFault.SEALED_EVENT, position=position, what=what)
     else:
         yield Broken(
             kind=SealFault.SEALED_EVENT,
@@ -191,7 +192,6 @@ def _of_archived(log: SealedLog, seal: Seal, found: Iterable[SealedRow]) -> Iter
             continue
         yield Broken(
             kind=SealFault.SEALED_STREAM,
-            position=0,
             stream=end.stream,
             version=end.version,
             what=what,
@@ -218,12 +218,7 @@ def _of_streams(log: SealedLog, seal: Seal) -> Iterator[Broken]:
             )
         yield Broken(
             kind=SealFault.SEALED_STREAM,
-            position=0,
             stream=end.stream,
             version=end.version,
             what=what,
         )
-
-
-def _broken(kind: SealFault, position: int, what: str) -> Broken:
-    return Broken(kind=kind, position=position, stream=None, version=0, what=what)

@@ -20,10 +20,10 @@ from uuid import UUID
 
 from jobledger.core.errors import BrokenChain
 from jobledger.core.forensics.foreign import NOT_ONE_OF_OURS, NotOneOfOurs, said
-from jobledger.core.forensics.required import whole
+from jobledger.core.forensics.required import instant, whole
 from jobledger.core.log.chain import canonical
 from jobledger.core.values.documents import Json, Manifest, child, items, text
-from jobledger.core.values.instants import Instant, parse_rfc3339
+from jobledger.core.values.instants import Instant
 
 ROW_BYTES = 60
 """A sealed row: position (8), stream (16), version (4), link (32); numbers are big-endian."""
@@ -211,14 +211,11 @@ def _read(kept: Json) -> Seal:
     body = child(kept, "seal")
     if text(body, "format") != FORMAT:
         raise NotOneOfOurs(f"the format is {text(body, 'format')!r} and not {FORMAT!r}")
-    sealed_at = parse_rfc3339(text(body, "sealed_at"))
-    if sealed_at is None:
-        raise NotOneOfOurs("sealed_at is no instant")
     return Seal(
         number=whole(body, "number"),
         first=whole(body, "first"),
         last=whole(body, "last"),
-        sealed_at=sealed_at,
+        sealed_at=instant(body, "sealed_at"),
         previous=bytes.fromhex(text(body, "previous")),
         events=bytes.fromhex(text(body, "events")),
         marks=base64.b64decode(text(body, "marks"), validate=True),

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from jobledger.core.jobs.retries.slips import at_most_named, slips
-from jobledger.core.values.delays import SECONDS_MAX
 from jobledger.core.values.documents import Manifest, child
-from jobledger.core.values.durations import duration_seconds
+from jobledger.core.values.durations import SECONDS_MAX, duration_seconds
 from jobledger.core.values.instants import Instant, go_time, later
 from jobledger.core.values.our_prefix import OUR_PREFIX
 

@@ -13,8 +13,8 @@ from msgspec import Struct
 from jobledger.core.jobs.control.control_policy import MANAGED_BY_JOBLEDGER
 from jobledger.core.log.storable import word
 from jobledger.core.rayjob.names import RAY_SUCCESS_WINS_ANNOTATION, RECOVER_LOST_HEAD_ANNOTATION
-from jobledger.core.values.delays import SECONDS_MAX, delay_seconds
 from jobledger.core.values.documents import Manifest, child, items, number, text
+from jobledger.core.values.durations import SECONDS_MAX, delay_seconds
 
 
 class SubmissionMode(StrEnum):

@@ -14,10 +14,8 @@ from typing import assert_never
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.retries.job_deadline import tells_of_it
-from jobledger.core.jobs.status.held_job_events import holding_told
 from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent as KubernetesEvent  # noqa: PLC0414 asked for here
-from jobledger.core.jobs.status.kubernetes_events import sendable
-from jobledger.core.jobs.status.left_out_events import left_out_told
+from jobledger.core.jobs.status.kubernetes_events import holding_told, left_out_told, sendable
 from jobledger.core.rayjob.events import lifecycle as facts
 from jobledger.core.rayjob.names import no_cluster
 from jobledger.core.rayjob.observations.observations import JobIdentity

@@ -7,9 +7,13 @@ for whoever describes a job. Source: trainjob_controller.go.
 from jobledger.core.jobs.events import AnnotationsRejected, EffectFailed, EffectFaltered
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.jobs.status.held_job_events import Holding, holding_told
-from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent, sendable
-from jobledger.core.jobs.status.left_out_events import left_out_told
+from jobledger.core.jobs.status.kubernetes_events import (
+    Holding,
+    KubernetesEvent,
+    holding_told,
+    left_out_told,
+    sendable,
+)
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.building.validation import ONLY_WHEN_SUSPENDED
 from jobledger.core.trainjob.contributions.contribution import refused_in_words

@@ -5,10 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
-from jobledger.adapters.cli.reporting.bars import bars
 from jobledger.adapters.cli.reporting.options import ReportForm
 from jobledger.adapters.cli.reporting.quantities import duration, quantity
-from jobledger.adapters.cli.reporting.table import fitted
+from jobledger.adapters.cli.reporting.table import bars, fitted
 from jobledger.adapters.cli.reporting.told import tell
 from jobledger.adapters.postgres.reports.asking.report import Answer, Row, Unit
 from tests.adapters.cli.answers import SINCE, answer

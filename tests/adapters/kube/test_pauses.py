@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from jobledger.adapters.kube.watching.backoff import Backoff
-from jobledger.adapters.kube.watching.timing import WatchPace
+from jobledger.adapters.kube.watching.timing import Backoff, WatchPace
 from jobledger.adapters.kube.watching.watches import KubernetesWatches
 from jobledger.core.ports.cluster import RAYJOBS
 from tests.adapters.kube.conftest import Watched

@@ -6,8 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine
 
-from jobledger.adapters.postgres.checks.heads import RAY_HEADS
-from jobledger.adapters.postgres.checks.invariants import CHECKS, WHOLE
+from jobledger.adapters.postgres.checks.invariants import CHECKS, RAY_HEADS, WHOLE
 from jobledger.adapters.postgres.checks.log_clock import LOG_CLOCK
 from jobledger.adapters.postgres.checks.over_jobs import over_jobs
 from jobledger.adapters.postgres.connection.engine import open_engine

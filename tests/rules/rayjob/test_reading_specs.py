@@ -3,8 +3,8 @@
 import pytest
 
 from jobledger.core.rayjob.spec.spec import read_spec
-from jobledger.core.values.delays import SECONDS_MAX
 from jobledger.core.values.documents import Json
+from jobledger.core.values.durations import SECONDS_MAX
 
 NONE: Json = None
 

@@ -21,7 +21,7 @@ from jobledger.core.trainjob.observations import JobCounts, SeenTrainStatus, Tra
 from jobledger.core.trainjob.spec import read_spec
 from jobledger.core.trainjob.state import is_open
 from jobledger.core.trainjob.status.status import status
-from jobledger.core.values.delays import SECONDS_MAX
+from jobledger.core.values.durations import SECONDS_MAX
 from jobledger.core.values.instants import LAST
 from tests.rules.trainjob.rows import Row, check, table
 from tests.support import trainjob_events as told

@@ -5,18 +5,16 @@ A listener does no more than decode, redact and put into the inbox; it decides n
 
 from functools import partial
 
-from jobledger.adapters.kinds.trainjob.watching.condition_telling import (
-    tell_all_conditions,
-    tell_conditions,
-)
+from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.kinds.trainjob.watching.observations import (
     runtime_digest,
     see_jobset,
     see_runtime,
 )
+from jobledger.adapters.kinds.trainjob.watching.plugin_conditions import PluginConditions
 from jobledger.adapters.kinds.trainjob.watching.progress import ProgressReports, read_progress
 from jobledger.adapters.service.objects.kept_children import CachedChild, secrets_of_object
-from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime
+from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime, kept_as
 from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
@@ -235,3 +233,27 @@ def _secrets_of_snapshot(manifest: Manifest) -> frozenset[str]:
     if problem or held is None:
         return secrets_in({"spec": {"runtimeEnvYAML": written}}, None)
     return secrets_in(held, None)
+
+
+def tell_all_conditions(around: EventHandlers, job: CachedJob, at: Instant) -> None:
+    """Tell a TrainJob what plugins make of each of its objects, as they were last seen."""
+    if not around.mapper.of(TrainInstallation).policy.propagates:
+        return
+    kinds = {
+        kept_as(one)
+        for plugin in around.mapper.of(TrainInstallation).plugins
+        for one in plugin.conditions_from
+    }
+    for kind in sorted(kinds):
+        for item in around.live.children_of(kind, job):
+            tell_conditions(around, job, kind, item.manifest, at)
+
+
+def tell_conditions(
+    around: EventHandlers, job: CachedJob, kind: str, manifest: Manifest, at: Instant
+) -> None:
+    """Tell a TrainJob what plugins make of one of its objects."""
+    if not around.concerns_us(job.identity.stream_id):
+        return
+    for seen in around.remembered(PluginConditions).about(around.mapper, job, kind, manifest, at):
+        around.inbox.put(job.identity.stream_id, seen)
