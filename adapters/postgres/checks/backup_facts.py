@@ -1,8 +1,6 @@
 """Reads what Postgres tells of its archiving, its slots, and of the newest event and seal."""
 
-from typing import Any
-
-from sqlalchemy import Engine, Row, text
+from sqlalchemy import Engine, text
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.core.forensics.backups.facts import Archiver, BackupFacts, Slot, lsn
@@ -15,16 +13,18 @@ _SERVER = text("""
         pg_size_bytes(current_setting('wal_segment_size')) AS segment_bytes,
         CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()::text
             ELSE pg_current_wal_insert_lsn()::text END AS position,
-        current_setting('archive_mode') AS archive_mode,
+        current_setting('archive_mode') AS mode,
         coalesce(nullif(current_setting('archive_library', true), ''),
             nullif(nullif(current_setting('archive_command'), '(disabled)'), ''), '') AS how,
-        (SELECT setting::integer FROM pg_settings WHERE name = 'archive_timeout') AS timeout,
+        (SELECT setting::integer FROM pg_settings WHERE name = 'archive_timeout')
+            AS timeout_seconds,
         (SELECT count(*) FROM pg_stat_replication) AS receivers
 """)
 
 _ARCHIVER = text("""
-    SELECT archived_count, coalesce(last_archived_wal, '') AS last_archived, last_archived_time,
-        failed_count, coalesce(last_failed_wal, '') AS last_failed, last_failed_time
+    SELECT archived_count AS archived, coalesce(last_archived_wal, '') AS last_archived,
+        last_archived_time AS last_archived_at, failed_count AS failed,
+        coalesce(last_failed_wal, '') AS last_failed, last_failed_time AS last_failed_at
     FROM pg_stat_archiver
 """)
 
@@ -36,9 +36,9 @@ _SLOTS = text("""
 """)
 
 _LEDGER = text("""
-    SELECT coalesce(last.position, 0) AS position, last.recorded_at,
+    SELECT coalesce(last.position, 0) AS last_event, last.recorded_at AS last_event_at,
         coalesce(newest.last_position, 0) AS sealed_to,
-        CAST(newest.document AS json) -> 'seal' ->> 'sealed_at' AS sealed_at
+        CAST(CAST(newest.document AS json) -> 'seal' ->> 'sealed_at' AS timestamptz) AS sealed_at
     FROM (SELECT) AS one
     LEFT JOIN (SELECT position, recorded_at FROM event ORDER BY position DESC LIMIT 1) AS last
         ON true
@@ -55,37 +55,11 @@ def backup_facts(engine: Engine) -> BackupFacts:
         LedgerMisconfigured: this user may not read that.
     """
     with ledger_errors(engine.url), engine.connect() as connection:
-        server = connection.execute(_SERVER).one()
-        archiver = connection.execute(_ARCHIVER).one()
-        slots = connection.execute(_SLOTS).all()
-        ledger = connection.execute(_LEDGER).one()
-    return BackupFacts(
-        now=server.now,
-        in_recovery=server.in_recovery,
-        wal_level=server.wal_level,
-        fsync=server.fsync,
-        full_page_writes=server.full_page_writes,
-        segment_bytes=server.segment_bytes,
-        position=lsn(server.position),
-        archiver=_archiver(server, archiver),
-        slots=tuple(Slot(**slot._mapping) for slot in slots),  # noqa: SLF001 the public name of it
-        receivers=server.receivers,
-        last_event=ledger.position,
-        last_event_at=ledger.recorded_at,
-        sealed_to=ledger.sealed_to,
-        sealed_at=ledger.sealed_at,
-    )
-
-
-def _archiver(server: Row[Any], told: Row[Any]) -> Archiver:
-    return Archiver(
-        mode=server.archive_mode,
-        how=server.how,
-        archived=told.archived_count,
-        last_archived=told.last_archived,
-        last_archived_at=told.last_archived_time,
-        failed=told.failed_count,
-        last_failed=told.last_failed,
-        last_failed_at=told.last_failed_time,
-        timeout_seconds=server.timeout,
-    )
+        server, archiver, ledger = (
+            dict(connection.execute(asked).mappings().one())
+            for asked in (_SERVER, _ARCHIVER, _LEDGER)
+        )
+        slots = tuple(Slot(**row) for row in connection.execute(_SLOTS).mappings())
+    archiver |= {name: server.pop(name) for name in ("mode", "how", "timeout_seconds")}
+    server["position"] = lsn(server["position"])
+    return BackupFacts(**server, **ledger, archiver=Archiver(**archiver), slots=slots)

@@ -4,16 +4,19 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
 
 from jobledger.adapters.forensics.base_backup import archived_segments, base_backup
+from jobledger.adapters.forensics.sealed import SealOptions, seal_new
 from jobledger.adapters.postgres.checks.backup_facts import backup_facts
 from jobledger.adapters.postgres.connection.engine import open_engine
+from jobledger.adapters.postgres.verifying.seals import PostgresSeals
 from jobledger.core.errors import LedgerMisconfigured
-from jobledger.core.forensics.backups.checks import CHECKS
+from jobledger.core.forensics.backups.checks import CHECKS, proofs
 from jobledger.core.forensics.backups.facts import BackupFacts, segment_of
 from jobledger.core.forensics.findings import Severity
 from tests.failover.losses import PointInTime
@@ -95,6 +98,16 @@ def test_the_user_of_the_service_sees_the_same(owner: Engine, ledger_url: str) -
     assert replace(found, now=same.now, position=same.position) == same
     assert (found.last_event, found.sealed_at) == (1, None)
     assert found.archiver.mode == "off"
+
+
+def test_events_after_the_last_seal_are_judged_by_its_age(owner: Engine) -> None:
+    sealed_at = datetime(2026, 11, 21, tzinfo=UTC)
+    seal_new(PostgresSeals(owner), lambda: sealed_at, lambda *_: None, SealOptions())
+    postgres_ledger(owner).store.append([StreamWriter(a_stream("later")).next()])
+    found = backup_facts(owner)
+    assert (found.last_event, found.sealed_to, found.sealed_at) == (2, 1, sealed_at)
+    told = [one.what for one in proofs(replace(found, now=sealed_at + timedelta(days=3)))]
+    assert told == ["the last seal is 3 days old, and events came since"]
 
 
 def test_a_file_that_is_not_whole_yet_is_not_counted(tmp_path: Path) -> None:
