@@ -7,7 +7,7 @@ from jobledger.adapters.http.api.application import DIGEST_LENGTH, NotFound
 from jobledger.adapters.http.api.parameters import BadRequest, Parameter, ParameterKind
 from jobledger.adapters.http.page.ansi import coloured, plain
 from jobledger.adapters.http.page.parts import PageParts, asked, dossier_of, job_of
-from jobledger.adapters.http.page.rendering import HEADERS, etag_of, page, unless_known
+from jobledger.adapters.http.page.rendering import HEADERS, page_for, unless_known
 from jobledger.core.forensics.story.kept import kept
 
 LINES_MAX = 10_000
@@ -22,13 +22,12 @@ def listed(parts: PageParts, request: Request) -> Response:
     """Return the list of what was kept of a job."""
     asked(request)
     row = job_of(parts, request)
-    signed_in = request.scope.get("signed_in", False)
 
     def make() -> Response:
         found = tuple(kept(dossier_of(parts, row).read()))
-        return page("job/evidence.html", signed_in=signed_in, row=row, view="evidence", kept=found)
+        return page_for(request, "job/evidence.html", row=row, view="evidence", kept=found)
 
-    return unless_known(request, etag_of("evidence", row, signed_in), make)
+    return unless_known(request, ("evidence", row), make)
 
 
 def shown(parts: PageParts, request: Request) -> Response:
@@ -45,9 +44,9 @@ def shown(parts: PageParts, request: Request) -> Response:
     last = found[-LINES_MAX:]
     coloured_lines = coloured([line[:LINE_MAX] for _, line in last])
     numbered = [(number, pieces) for (number, _), pieces in zip(last, coloured_lines, strict=True)]
-    return page(
+    return page_for(
+        request,
         "evidence.html",
-        signed_in=request.scope.get("signed_in", False),
         digest=digest,
         job=given.stream("job"),
         q=wanted,

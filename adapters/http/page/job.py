@@ -15,7 +15,6 @@ from jobledger.adapters.http.page.parts import PageParts, asked, dossier_of, job
 from jobledger.adapters.http.page.rendering import (
     EVENTS_MAX,
     address,
-    etag_of,
     event_address,
     lasting,
     page,
@@ -69,22 +68,21 @@ def story(parts: PageParts, request: Request) -> Response:
     if level not in LEVELS:
         raise BadRequest(f"show is one of {', '.join(LEVELS)}")
     at, after = given.text("at"), given.number("after") or 0
-    signed_in = request.scope.get("signed_in", False)
-    tag = etag_of(request.url.query, row, signed_in)
     wanted = level, at, after, given.flag("plain")
-    return unless_known(request, tag, lambda: _told(parts, row, wanted, signed_in=signed_in))
+    told = request.url.query, row
+    return unless_known(request, told, lambda: _told(parts, request, row, wanted))
 
 
 def _told(
-    parts: PageParts, row: JobRow, wanted: tuple[str, str, int, bool], *, signed_in: bool
+    parts: PageParts, request: Request, row: JobRow, wanted: tuple[str, str, int, bool]
 ) -> Response:
     level, at, after, plain = wanted
     found = dossier_of(parts, row)
     events = found.read()
     decisions = parts.sources.history.decisions(row.stream_id)
     return page_in_parts(
+        request,
         "job.html",
-        signed_in=signed_in,
         row=row,
         view="story",
         pending=[one for one in decisions if one.state == "pending"],

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from jobledger.adapters.http.api.application import NotFound
 from jobledger.adapters.http.api.parameters import BadRequest, Parameter, ParameterKind
 from jobledger.adapters.http.page.parts import PageParts, asked, dossier_of
-from jobledger.adapters.http.page.rendering import etag_of, page, unless_known
+from jobledger.adapters.http.page.rendering import page_for, unless_known
 from jobledger.adapters.http.page.views import change_of, generations
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.comparing.compare import Comparison, compare
@@ -57,7 +57,7 @@ class AttemptLine:
 def pending(parts: PageParts, request: Request) -> Response:
     """Return what is due, the earliest first."""
     asked(request)
-    now, signed_in = parts.now(), request.scope.get("signed_in", False)
+    now = parts.now()
     rows = parts.pending.pending(frozenset(range(SHARDS)), PENDING_MAX + 1)
     due = [one.decision_id for one in rows if one.due_at <= now]
 
@@ -69,9 +69,9 @@ def pending(parts: PageParts, request: Request) -> Response:
         )
         soon = sum(one.row.due_at <= now + timedelta(hours=1) for one in shown)
         told = {"more": len(rows) > PENDING_MAX, "soon": soon, "late": len(due)}
-        return page("pending.html", signed_in=signed_in, due=shown, **told)
+        return page_for(request, "pending.html", due=shown, **told)
 
-    return unless_known(request, etag_of("pending", rows, due, signed_in), make)
+    return unless_known(request, ("pending", rows, due), make)
 
 
 def _jobs(parts: PageParts, streams: Sequence[StreamId]) -> Mapping[StreamId, JobRow]:
@@ -85,12 +85,11 @@ def health(parts: PageParts, request: Request) -> Response:
     """Return how the controller and its ledger are."""
     asked(request)
     findings = tuple(parts.health())
-    signed_in = request.scope.get("signed_in", False)
     worst = next((one for one in ("bad", "warn") if any(f.look == one for f in findings)), "good")
     return unless_known(
         request,
-        etag_of("health", findings, signed_in),
-        lambda: page("health.html", signed_in=signed_in, findings=findings, worst=worst),
+        ("health", findings),
+        lambda: page_for(request, "health.html", findings=findings, worst=worst),
     )
 
 
@@ -113,9 +112,9 @@ def compare_jobs(parts: PageParts, request: Request) -> Response:
     sides = [one for number in chosen for one in attempts if one.number == number]
     if any(chosen) and len(sides) != len(chosen):
         raise NotFound("This job has no two such attempts.")
-    return page(
+    return page_for(
+        request,
         "compare.html",
-        signed_in=request.scope.get("signed_in", False),
         row=row,
         other=other,
         told=told,

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from jobledger.adapters.http.api.parameters import Asked, Parameter, ParameterKind
 from jobledger.adapters.http.page.parts import PageParts, asked
-from jobledger.adapters.http.page.rendering import address, etag_of, page, unless_known
+from jobledger.adapters.http.page.rendering import address, page_for, unless_known
 from jobledger.core.jobs.failures.rules import CAUSES
 from jobledger.core.kinds import KINDS, PHASES
 from jobledger.core.ports.history import History, JobFilter
@@ -132,10 +132,10 @@ def jobs(counted: Counts, parts: PageParts, request: Request) -> Response:
     ]
     return unless_known(
         request,
-        etag_of(request.url.query, request.scope.get("signed_in"), counts, shown),
-        lambda: page(
+        (request.url.query, counts, shown),
+        lambda: page_for(
+            request,
             "jobs.html",
-            signed_in=request.scope.get("signed_in", False),
             rows=shown,
             total=None if counts is None else sum(counts.values()),
             states=states,

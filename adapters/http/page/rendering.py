@@ -178,19 +178,31 @@ def event_address(stream: object, version: int) -> str:
 TEMPLATES = _environment()
 
 
-def etag_of(*parts: object) -> str:
+def _etag_of(*parts: object) -> str:
     """Return the tag of a page that follows from these."""
     told = "\x00".join(str(part) for part in parts)
     return f'"{hashlib.sha256(told.encode(errors="surrogatepass")).hexdigest()[:32]}"'
 
 
-def unless_known(request: Request, tag: str, make: Callable[[], Response]) -> Response:
-    """Return an answer, or 304 if whoever asks has one of this tag already."""
+def unless_known(
+    request: Request, told: tuple[object, ...], make: Callable[[], Response]
+) -> Response:
+    """Return an answer, or 304 if whoever asks has one that tells the same already."""
+    tag = _etag_of(*told, _is_signed_in(request))
     asked = ",".join(request.headers.getlist("if-none-match"))
     known = {one.strip().removeprefix("W/") for one in asked.split(",")}  # a proxy weakens it
     answer = Response(status_code=304) if known & {tag, "*"} else make()
     answer.headers["ETag"] = tag
     return answer
+
+
+def _is_signed_in(request: Request) -> bool:
+    return bool(request.scope.get("signed_in", False))
+
+
+def page_for(request: Request, name: str, status: int = 200, **context: object) -> Response:
+    """Return a page for whoever asks."""
+    return page(name, status, signed_in=_is_signed_in(request), **context)
 
 
 def page(name: str, status: int = 200, **context: object) -> Response:
@@ -199,14 +211,14 @@ def page(name: str, status: int = 200, **context: object) -> Response:
     return Response(body, status_code=status, media_type=HTML, headers=dict(HEADERS))
 
 
-def page_in_parts(name: str, **context: object) -> Response:
-    """Return a page of which what stands before each mark `REST` is sent while the rest is made.
+def page_in_parts(request: Request, name: str, **context: object) -> Response:
+    """Return a page for whoever asks; what stands before each mark `REST` is sent before the rest.
 
     So a browser has the style before there is much to draw, and paints while a long list is
     written. What goes wrong after the first mark is said where the rest would stand: then it is too
     late for a page of its own.
     """
-    pieces = TEMPLATES.get_template(name).generate(context)
+    pieces = TEMPLATES.get_template(name).generate(context, signed_in=_is_signed_in(request))
     return StreamingResponse(_parts(pieces), media_type=HTML, headers=dict(HEADERS))
 
 

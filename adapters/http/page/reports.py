@@ -21,7 +21,7 @@ from jobledger.adapters.http.page.parts import (
     ReportTold,
     asked,
 )
-from jobledger.adapters.http.page.rendering import HEADERS, address, page
+from jobledger.adapters.http.page.rendering import HEADERS, address, page_for
 from jobledger.core.values.durations import span
 from jobledger.core.values.instants import Instant
 from jobledger.core.values.visible_text import not_calculated
@@ -53,8 +53,7 @@ def listed(parts: PageParts, request: Request) -> Response:
     """Return which reports there are."""
     asked(request)
     named = parts.reports.listed() if parts.reports is not None else ()
-    signed_in = request.scope.get("signed_in", False)
-    return page("reports.html", signed_in=signed_in, named=named, one=None, told=None)
+    return page_for(request, "reports.html", named=named, one=None, told=None)
 
 
 def asked_for(parts: PageParts, request: Request) -> Response:
@@ -69,9 +68,9 @@ def asked_for(parts: PageParts, request: Request) -> Response:
         )
         for row in told.rows
     )
-    return page(
+    return page_for(
+        request,
         "reports.html",
-        signed_in=request.scope.get("signed_in", False),
         named=_reports(parts).listed(),
         one=one,
         told=told,

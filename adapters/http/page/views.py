@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from jobledger.adapters.http.api.parameters import Asked, BadRequest, Parameter, ParameterKind
 from jobledger.adapters.http.page.parts import PageParts, asked, dossier_of, job_of
-from jobledger.adapters.http.page.rendering import etag_of, page, unless_known
+from jobledger.adapters.http.page.rendering import page_for, unless_known
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.comparing.documents import Place, differing
 from jobledger.core.forensics.replay.same_cluster import judged_facts
@@ -70,14 +70,13 @@ def manifest(parts: PageParts, request: Request) -> Response:
     """Return the manifests that came, each with what changed."""
     asked(request)
     row = job_of(parts, request)
-    signed_in = request.scope.get("signed_in", False)
 
     def make() -> Response:
         found = generations(dossier_of(parts, row).read())
-        told = {"row": row, "view": "manifest", "signed_in": signed_in}
-        return page("job/manifest.html", generations=found[::-1], **told)
+        shown = found[::-1]
+        return page_for(request, "job/manifest.html", row=row, view="manifest", generations=shown)
 
-    return unless_known(request, etag_of("manifest", row, signed_in), make)
+    return unless_known(request, ("manifest", row), make)
 
 
 def generations(events: Sequence[ReadEvent], upto: Instant | None = None) -> list[Generation]:
@@ -125,13 +124,11 @@ def decisions(parts: PageParts, request: Request) -> Response:
     asked(request)
     row = job_of(parts, request)
     found = parts.sources.history.decisions(row.stream_id)
-    signed_in = request.scope.get("signed_in", False)
 
     def make() -> Response:
-        told = {"row": row, "view": "decisions", "signed_in": signed_in}
-        return page("job/decisions.html", decisions=found, **told)
+        return page_for(request, "job/decisions.html", row=row, view="decisions", decisions=found)
 
-    return unless_known(request, etag_of("decisions", row, found, signed_in), make)
+    return unless_known(request, ("decisions", row, found), make)
 
 
 def what_if(parts: PageParts, request: Request) -> Response:
@@ -144,10 +141,10 @@ def what_if(parts: PageParts, request: Request) -> Response:
         wrong = str(error)
     if change != Change():
         answer = answered(dossier_of(parts, row), change)
-    return page(
+    return page_for(
+        request,
         "job/what_if.html",
         400 if wrong else 200,
-        signed_in=request.scope.get("signed_in", False),
         row=row,
         view="what-if",
         numbers=NUMBERS,
