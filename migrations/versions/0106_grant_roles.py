@@ -27,6 +27,8 @@ FOR_THE_OWNER = (
     *("forget_jobs_v1", "keep_archive_v1", "remove_archived_v1", "archived_events_v1"),
     *("drop_archived_partition_v1", "sweep_evidence_v1"),
 )
+FOR_ALL = ("shard_of_v1", "first_stream_of_v1")
+"""They compute; Postgres grants them to everybody unless default privileges were taken away."""
 
 
 def upgrade() -> None:
@@ -39,6 +41,8 @@ def upgrade() -> None:
         op.execute(f"REVOKE ALL ON FUNCTION {function} FROM PUBLIC")
     for function in FOR_THE_SERVICE:
         op.execute(f"GRANT EXECUTE ON FUNCTION {function} TO jobledger_app")
+    for function in FOR_ALL:
+        op.execute(f"GRANT EXECUTE ON FUNCTION {function} TO PUBLIC")
 
 
 def downgrade() -> None:

@@ -9,6 +9,7 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 from jobledger.adapters.postgres.schema.version import upgrade
+from jobledger.adapters.postgres.verifying.verify import verify
 from jobledger.core.errors import LedgerMisconfigured
 from tests.support.ledgers import app_engine, postgres_ledger
 from tests.support.postgres import plain_url
@@ -74,6 +75,21 @@ def test_an_owner_with_the_role_migrates_and_writes(
             ledger.take_all_shards()
             (result,) = ledger.store.append([StreamWriter(a_stream()).next()])
         assert result.version == 1
+
+
+def test_the_service_has_its_rights_where_nothing_is_everybodys(
+    database_url: str, ledger_template: str
+) -> None:
+    assert ledger_template, "its migration has made the roles on this server"
+    with user(database_url, "strict_owner") as url, granted(database_url, "strict_owner"):
+        with psycopg.connect(plain_url(url), autocommit=True) as owner:
+            owner.execute("ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC")
+        upgrade(url)
+        with app_engine(url) as engine:
+            ledger = postgres_ledger(engine)
+            ledger.take_all_shards()
+            ledger.store.append([StreamWriter(a_stream()).next()])
+            assert verify(engine, lambda _done, _of: None).faults == ()
 
 
 def test_a_user_who_may_not_create_tables_is_told_so(database_url: str) -> None:
