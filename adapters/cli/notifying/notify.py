@@ -21,7 +21,8 @@ from jobledger.adapters.cli.options import (
     settings_from,
 )
 from jobledger.adapters.cli.output import Output, console, fail, print_json, show
-from jobledger.adapters.cli.running.stopping import StopSignals, tell_ready
+from jobledger.adapters.cli.running.ready_file import tell_ready
+from jobledger.adapters.cli.running.stopping import StopSignals
 from jobledger.adapters.http.health import health_app
 from jobledger.adapters.http.server import HttpServer
 from jobledger.adapters.ledger_wiring import Ledger, ledger

@@ -9,7 +9,8 @@ from jobledger.adapters.admission.kept_certificate import ForeignSecret
 from jobledger.adapters.admission.tls import NoCertificate
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.output import console, fail
-from jobledger.adapters.cli.running.stopping import StopSignals, tell_ready
+from jobledger.adapters.cli.running.ready_file import tell_ready
+from jobledger.adapters.cli.running.stopping import StopSignals
 from jobledger.adapters.http.server import HttpServer
 
 

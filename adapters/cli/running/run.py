@@ -21,7 +21,8 @@ from jobledger.adapters.cli.options import (
     settings_from,
 )
 from jobledger.adapters.cli.output import fail
-from jobledger.adapters.cli.running.stopping import StopSignals, tell_ready
+from jobledger.adapters.cli.running.ready_file import tell_ready
+from jobledger.adapters.cli.running.stopping import StopSignals
 from jobledger.adapters.ledger_wiring import ledger, require_rights
 from jobledger.adapters.postgres.connection.errors import describe
 from jobledger.adapters.process.huge_pages import in_huge_pages

@@ -17,7 +17,8 @@ from jobledger.adapters.cli.options import (
     settings_from,
 )
 from jobledger.adapters.cli.output import console
-from jobledger.adapters.cli.running.stopping import StopSignals, tell_ready
+from jobledger.adapters.cli.running.ready_file import tell_ready
+from jobledger.adapters.cli.running.stopping import StopSignals
 from jobledger.adapters.cluster_wiring import kubernetes_cluster
 from jobledger.adapters.forensic_wiring import reviewer_of, with_api
 from jobledger.adapters.http.server import HttpServer

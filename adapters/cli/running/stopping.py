@@ -1,4 +1,4 @@
-"""Tells that a long-running command is ready; turns SIGTERM and SIGINT into its orderly stop.
+"""Turns SIGTERM and SIGINT into an orderly stop of a long-running command.
 
 An Event that a handler sets is not enough. Python runs handlers in the main thread only, and one
 that is just falling asleep, or whose signal another thread was given, sleeps on.
@@ -9,11 +9,6 @@ any other, at once: what a start waits for (a pipe as kubeconfig, an API server)
 
 import signal
 import socket
-from pathlib import Path
-
-from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.output import fail
-from jobledger.adapters.files.written_once import in_place_of
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -32,17 +27,3 @@ class StopSignals:
         """Return once one of them has come, which may have been before."""
         while self._heard.recv(1)[0] not in STOP_SIGNALS:
             pass
-
-
-def tell_ready(file: Path | None, url: str) -> None:
-    """Write the address into the file, if one was named: whole, since somebody waits for it.
-
-    Ends with a message if it cannot be written.
-    """
-    if file is None:
-        return
-    try:
-        with in_place_of(file) as fresh:
-            fresh.write_text(url, encoding="utf-8")
-    except OSError as error:
-        fail(f"--ready-file {file} cannot be written: {error.strerror}", ExitCode.MISCONFIGURED)

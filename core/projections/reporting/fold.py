@@ -28,6 +28,7 @@ from jobledger.core.kinds import (
     kind_of,
 )
 from jobledger.core.log.envelope import EventRecord
+from jobledger.core.projections.executions import attempt_row
 from jobledger.core.projections.reporting import attempts as of_attempts
 from jobledger.core.projections.reporting import failures as of_failures
 from jobledger.core.projections.reporting import work
@@ -53,7 +54,6 @@ from jobledger.core.projections.reporting.found import (
 from jobledger.core.projections.reporting.held import Held, asked_for, held_after
 from jobledger.core.projections.reporting.phases import NEW, enter, leave, time_in
 from jobledger.core.projections.reporting.user_labels import USER_LABELS
-from jobledger.core.projections.view import attempt_row
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import EPOCH, Instant

@@ -11,7 +11,7 @@ import typer
 from jobledger.adapters.cli.files import known_ledgers, parquet_files
 from jobledger.adapters.cli.reporting.options import ReportForm
 from jobledger.adapters.cli.reporting.told import tell
-from jobledger.adapters.cli.running.stopping import tell_ready
+from jobledger.adapters.cli.running.ready_file import tell_ready
 from jobledger.adapters.files.written_once import in_place_of, write_once
 from jobledger.adapters.forensics.archive_files import ArchiveWriter
 from jobledger.adapters.settings import Settings

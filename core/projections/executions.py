@@ -1,0 +1,23 @@
+"""The projection row of a job's current attempt, for every kind of job."""
+
+from msgspec.structs import replace
+
+from jobledger.core.catalogue import JobEvent
+from jobledger.core.jobs.rows import AttemptRow
+from jobledger.core.kinds import JobState, kind_of
+from jobledger.core.values.ids import StreamId
+
+
+def attempt_row(
+    row: AttemptRow | None, state: JobState, event: JobEvent, stream: StreamId
+) -> AttemptRow | None:
+    """Return the row of the current or last attempt after an event; None before the first."""
+    if state.attempt is None:
+        return None
+    log, number = kind_of(state).log, state.attempt.number
+    before = log.begun(stream, state) if row is None or row.number != number else row
+    after = log.project_attempt(before, event)
+    # That of some events it is a text (why something went) says nothing of an attempt.
+    if after is row or getattr(event, "inferred", False) is not True:
+        return after
+    return replace(after, inferred=True)
