@@ -84,6 +84,10 @@ def open_within(connect_seconds: float, read_seconds: float) -> Callable[[HTTPCo
 class Reader:
     """Reads one answer; the parser calls its methods."""
 
+    _parser: httptools.HttpResponseParser
+    """While an answer is read. The two refer to each other: kept, they would wait for the garbage
+    collector, which looks after many objects, with all that they hold."""
+
     def __init__(
         self, max_bytes: int, *, kept_bytes: int = 0, takes_cut_refusals: bool = True
     ) -> None:
@@ -97,7 +101,6 @@ class Reader:
         """
         self._max_bytes, self._kept_bytes = max_bytes, kept_bytes
         self._takes_cut_refusals = takes_cut_refusals
-        self._parser = httptools.HttpResponseParser(self)
         self._parts: list[bytes] = []
         self.size = 0
         """Bytes of the body so far."""
@@ -110,6 +113,7 @@ class Reader:
 
     def read(self, connected: socket.socket) -> None:
         """Read until the answer is whole, or as long as was asked."""
+        self._parser = httptools.HttpResponseParser(self)
         try:
             while not self._is_whole and self.size < self._max_bytes:
                 data = connected.recv(_READ_AT_ONCE)
@@ -121,6 +125,8 @@ class Reader:
             self._has_more = True
             if not self._is_whole and not self._says_enough():
                 raise
+        finally:
+            del self._parser
 
     def _says_enough(self) -> bool:
         is_refusal = self.status >= 300  # noqa: PLR2004 neither OK nor an announcement
