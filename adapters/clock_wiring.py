@@ -13,8 +13,8 @@ from jobledger.adapters.scheduler.alarms import SchedulerAlarms
 from jobledger.adapters.service.clocks import Clocks, Told
 from jobledger.adapters.service.control.control_policy import ControlPolicy
 from jobledger.adapters.service.resync.control_release import where_met
+from jobledger.adapters.telemetry.clock import SteadyClock
 from jobledger.adapters.telemetry.metrics import Metrics
-from jobledger.adapters.telemetry.steady_clock import SteadyClock
 
 COMPARE_EVERY = timedelta(seconds=10)
 

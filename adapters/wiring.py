@@ -46,8 +46,8 @@ from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.sharing import LOOKS_PER_LEASE, QUICK_LOOKS_PER_LEASE, Share
 from jobledger.adapters.service.shards.touch import Touch
 from jobledger.adapters.settings import Settings
+from jobledger.adapters.telemetry.clock import SteadyClock
 from jobledger.adapters.telemetry.metrics import Metrics
-from jobledger.adapters.telemetry.steady_clock import SteadyClock
 from jobledger.core.kinds import KINDS
 
 SUM_UP_EVERY = timedelta(seconds=15)

@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 from datetime import timedelta
 
+from jobledger.adapters.telemetry.clock import SteadyClock
 from jobledger.adapters.telemetry.logging import get_logger
-from jobledger.adapters.telemetry.steady_clock import SteadyClock
 from jobledger.core.errors import JobledgerError
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.rows import DecisionRow

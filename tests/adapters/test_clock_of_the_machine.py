@@ -5,8 +5,7 @@ import time
 
 import pytest
 
-from jobledger.adapters.telemetry.clock import SystemClock, since_start
-from jobledger.adapters.telemetry.steady_clock import SteadyClock
+from jobledger.adapters.telemetry.clock import SteadyClock, SystemClock, since_start
 
 SUSPENDED_SECONDS = 3600.0
 

@@ -22,8 +22,8 @@ from jobledger.adapters.kube.watching.timing import WatchPace
 from jobledger.adapters.kube.watching.watches import KubernetesWatches
 from jobledger.adapters.postgres.connection.engine import EngineOptions
 from jobledger.adapters.settings import Settings
+from jobledger.adapters.telemetry.clock import SteadyClock
 from jobledger.adapters.telemetry.metrics import Metrics
-from jobledger.adapters.telemetry.steady_clock import SteadyClock
 from tests.acceptance.site import QUICK, Site
 from tests.support.processes import START_SECONDS, Controller, Terminal
 from tests.support.waiting import wait_until

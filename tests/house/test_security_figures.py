@@ -9,7 +9,7 @@ from jobledger.adapters.service.clocks import APART_MAX
 from jobledger.adapters.service.loop.slowing import LOOKS_MAX
 from jobledger.adapters.serving import pace
 from jobledger.adapters.serving.judgements import REMEMBERED_SECONDS
-from jobledger.adapters.telemetry.steady_clock import STEP_MAX
+from jobledger.adapters.telemetry.clock import STEP_MAX
 from jobledger.core.jobs.budget import EDITS_AT_ONCE
 from tests.house.test_security_page import rows
 

@@ -20,8 +20,7 @@ from jobledger.adapters.cli.files.known_ledgers import (
 )
 from jobledger.adapters.cli.finding import matches
 from jobledger.adapters.cli.holdings import Held, held_of
-from jobledger.adapters.cli.jobs.asking_why import suggest_explain
-from jobledger.adapters.cli.jobs.standing import phase_shown
+from jobledger.adapters.cli.jobs.standing import phase_shown, suggest_explain
 from jobledger.adapters.cli.options import (
     LIMIT_MAX,
     ClusterOption,

@@ -1,10 +1,10 @@
-"""How a job stands, and how far it says that it is, for people."""
+"""How a job stands, how far it says that it is, and how to ask why it failed, for people."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.text import Text
 
-from jobledger.adapters.cli.output import console
+from jobledger.adapters.cli.output import console, errors
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.jobs.history.progress import progress_in_words
@@ -34,3 +34,20 @@ def tell_standing(row: JobRow | None, events: Sequence[ReadEvent]) -> None:
     style = "yellow" if found.silent else "cyan"
     line = progress_in_words(reports.words(report), found)
     console.print(Text(f"training: {line}", style=style), soft_wrap=True)
+
+
+FAILED = frozenset({"Failed", "ValidationFailed", "JobsBuildFailed", "JobsCreationFailed"})
+"""Phases of jobs of which one asks why."""
+
+
+def suggest_explain(rows: Iterable[JobRow | None], file: str = "") -> None:
+    """Print the command that explains the first failed job of several; nothing if none failed.
+
+    `file` is the bundle that it was read from, if it was.
+    """
+    failed = [row for row in rows if row is not None and row.phase in FAILED]
+    for row in failed[:1]:
+        which = "it" if len(failed) == 1 else "one of them"
+        named = file or f"{row.namespace}/{row.name}"
+        line = f"why {which} failed: jobledger explain {named}"
+        errors.print(Text(line, style="cyan"), soft_wrap=True)

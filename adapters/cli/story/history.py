@@ -16,8 +16,7 @@ from jobledger.adapters.cli.files.dossiers import (
     from_ledger,
     is_file,
 )
-from jobledger.adapters.cli.jobs.asking_why import suggest_explain
-from jobledger.adapters.cli.jobs.standing import tell_standing
+from jobledger.adapters.cli.jobs.standing import suggest_explain, tell_standing
 from jobledger.adapters.cli.options import (
     ClusterOption,
     DatabaseUrl,

@@ -4,9 +4,8 @@ from collections.abc import Collection, Sequence
 
 from sqlalchemy import ARRAY, Engine, Uuid, and_, any_, literal, select, text
 
-from jobledger.adapters.postgres.connection.driver_rows import driver_rows
 from jobledger.adapters.postgres.connection.errors import ledger_errors
-from jobledger.adapters.postgres.connection.statements import one_value
+from jobledger.adapters.postgres.connection.statements import driver_rows, one_value
 from jobledger.adapters.postgres.schema.tables import event, snapshot
 from jobledger.core.ports.projections import Snapshot
 from jobledger.core.values.ids import StreamId

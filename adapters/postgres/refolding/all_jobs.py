@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, Engine, Table, select
 
-from jobledger.adapters.postgres.connection.driver_rows import driver_rows
 from jobledger.adapters.postgres.connection.engine import APP_ROLE
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.statements import driver_rows
 from jobledger.adapters.postgres.log.event_store import PostgresEventStore
 from jobledger.adapters.postgres.log.history import PostgresHistory
 from jobledger.adapters.postgres.log.projections import PostgresProjections

@@ -21,7 +21,7 @@ from sqlalchemy import (
     select,
 )
 
-from jobledger.adapters.postgres.connection.driver_rows import driver_rows
+from jobledger.adapters.postgres.connection.statements import driver_rows
 from jobledger.adapters.postgres.schema.tables import event
 from jobledger.core.log.envelope import EventRecord, StoredEvent
 from jobledger.core.values.ids import StreamId

@@ -14,9 +14,8 @@ from jobledger.adapters.clock_wiring import COMPARE_EVERY, keep_comparing, notes
 from jobledger.adapters.scheduler.alarms import SchedulerAlarms
 from jobledger.adapters.service.clocks import Clocks
 from jobledger.adapters.service.control.control_policy import ControlPolicy
-from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.adapters.telemetry.clock import SteadyClock, SystemClock
 from jobledger.adapters.telemetry.metrics import Metrics
-from jobledger.adapters.telemetry.steady_clock import SteadyClock
 from jobledger.core.forensics.findings import Severity
 from jobledger.core.values.instants import Instant
 from tests.support.records import NOON

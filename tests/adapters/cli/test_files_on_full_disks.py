@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from jobledger.adapters.cli.files import known_ledgers, parquet_files
+from jobledger.adapters.cli.files import known_ledgers, parquet
 from jobledger.adapters.cli.reporting.options import ReportForm
 from jobledger.adapters.cli.reporting.told import tell
 from jobledger.adapters.cli.running.ready_file import tell_ready
@@ -75,11 +75,11 @@ def test_a_month_that_does_not_fit_leaves_the_one_before(tmp_path: Path) -> None
     kept = tmp_path / "part-0.parquet"
     kept.write_text("of yesterday")
     with room_for(HALF), pytest.raises(OSError, match="File too large"):
-        parquet_files.write(kept, {"rows": "integer"}, {}, [b"1\n", b"2\n"])
+        parquet.write(kept, {"rows": "integer"}, {}, [b"1\n", b"2\n"])
     assert kept.read_text() == "of yesterday"
     assert list(tmp_path.iterdir()) == [kept]
-    assert parquet_files.write(kept, {"rows": "integer"}, {}, [b"1\n", b"2\n"]) == 2
-    assert parquet_files.write(kept, {"rows": "integer"}, {}, []) == 0
+    assert parquet.write(kept, {"rows": "integer"}, {}, [b"1\n", b"2\n"]) == 2
+    assert parquet.write(kept, {"rows": "integer"}, {}, []) == 0
     assert list(tmp_path.iterdir()) == []
 
 

@@ -16,7 +16,7 @@ from jobledger.adapters.postgres.log.evidence import PostgresEvidence
 from jobledger.adapters.service.assembly import ServicePorts
 from jobledger.adapters.service.clocks import APART_MAX, GOES_ON, LED_WITHIN, Clocks
 from jobledger.adapters.settings import Settings
-from jobledger.adapters.telemetry.steady_clock import STEP_MAX, SteadyClock
+from jobledger.adapters.telemetry.clock import STEP_MAX, SteadyClock
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.rows import DecisionRow
