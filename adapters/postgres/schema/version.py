@@ -52,6 +52,14 @@ _FIRST_TABLES = """
 """
 """Whether the tables of the first revision are there, which every ledger has."""
 
+_ELSEWHERE = """
+    SELECT quote_ident(n.nspname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relname IN ('event', 'stream', 'log_head', 'append_lock')
+        AND n.nspname IS DISTINCT FROM current_schema()
+    GROUP BY n.nspname HAVING count(*) = 4 ORDER BY n.nspname LIMIT 1
+"""
+"""In which other schema of the database a ledger is."""
+
 _NAMED_MAX = 3
 """So many tables of others are named."""
 
@@ -85,6 +93,8 @@ class SchemaStatus:
     """Whether a program from before the first release made the ledger; no migration leads on."""
     is_foreign: bool = False
     """Whether the revision is another program's: the tables of a ledger are not there."""
+    elsewhere: str | None = None
+    """Another schema of the database, which has a ledger, where this one has none."""
     works_from: str | None = None
     """Programs from this revision on work with the schema, by what the database says of itself."""
 
@@ -127,7 +137,7 @@ def upgrade(url: str, revision: str = "head", *, beside_others: bool = False) ->
     from alembic import command  # noqa: PLC0415 as in `config`
 
     found = status(url)
-    if not found.has_migrations:
+    if not found.has_migrations or (found.elsewhere and not beside_others):
         raise _refusal(url, found)
     with _connected(url) as connection:
         alembic = _migrating(connection)
@@ -219,6 +229,8 @@ def status(url: str) -> SchemaStatus:
         current = ", ".join(found) or None  # several: no ledger
         told = None if current is None else connection.exec_driver_sql(_TOLD).scalar_one()
         is_foreign = current is not None and not connection.exec_driver_sql(_FIRST_TABLES).scalar()
+        lacks = current is None or is_foreign
+        elsewhere = connection.exec_driver_sql(_ELSEWHERE).scalar() if lacks else None
     known = revisions()
     is_unreleased = _UNRELEASED.fullmatch(current or "") is not None
     newer = current is not None and current not in known and not is_unreleased
@@ -231,6 +243,7 @@ def status(url: str) -> SchemaStatus:
         newer=newer,
         is_unreleased=is_unreleased,
         is_foreign=is_foreign,
+        elsewhere=elsewhere,
         works_from=said[1] if said is not None else None,
     )
 
@@ -258,6 +271,12 @@ _UNRELEASED = re.compile(r"00\d{2}")
 def _refusal(url: str, found: SchemaStatus) -> LedgerMisconfigured:
     """Return why this program does not work with a schema, and what to do."""
     where = describe(open_engine(url).url)
+    if found.elsewhere:
+        return LedgerMisconfigured(
+            f"{where} has its ledger in the schema {found.elsewhere}, and this user looks into "
+            "another; as an administrator: ALTER ROLE <the user of DATABASE_URL> SET search_path = "
+            f"{found.elsewhere}"
+        )
     if found.is_foreign or not _OURS.fullmatch(found.current or found.head):
         return LedgerMisconfigured(
             f"{where} is no ledger: its schema {found.current!r} is another program's; "

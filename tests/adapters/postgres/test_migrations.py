@@ -214,6 +214,22 @@ def test_the_ledger_may_live_in_any_schema(database_url: str) -> None:
     assert left_behind(database_url) == []
 
 
+@pytest.mark.parametrize("path", ["private", "private, public"])
+def test_a_ledger_in_another_schema_is_named_and_none_is_made_beside_it(
+    ledger_url: str, path: str
+) -> None:
+    """A login that has a schema of its own would begin a second, empty ledger there."""
+    with psycopg.connect(plain_url(ledger_url)) as connection:
+        connection.execute("CREATE SCHEMA private")
+        connection.execute(
+            f"DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = {path}', "
+            "current_database()); END $$"
+        )
+    for act in (require_current, upgrade):
+        with pytest.raises(LedgerMisconfigured, match=r"schema public, .*search_path = public"):
+            act(ledger_url)
+
+
 def test_status_tells_what_is_pending(database_url: str) -> None:
     upgrade(database_url, "0102")
     found = status(database_url)
