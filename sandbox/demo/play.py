@@ -105,10 +105,10 @@ def play(on: Stage) -> None:
     for manifest in samples():
         on.cluster.create(RAYJOBS, _placed(manifest))
     on.trainings.begin()
-    _wait(on, lambda: table.clusters(RETRIED) > 1, "the first retry")
     _wait(on, lambda: _phase_is(table, SUSPENDED, "Running"), f"{SUSPENDED} to run")
     table.say(f"kubectl patch rayjob {SUSPENDED}: suspend: true", "bold magenta")
-    _suspend(on, suspend=True)
+    _suspend(on, suspend=True)  # before it ends, however slow the machine is
+    _wait(on, lambda: table.clusters(RETRIED) > 1, "the first retry")
     on.controller.kill()
     table.say("kill -9 of the controller, with retries and a deadline pending", "bold red")
     pid = on.controller.start()
