@@ -8,6 +8,7 @@ authority and the one before, until the latter has ended, so replicas may change
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeAlias
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -22,6 +23,8 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from jobledger.core.values.instants import Instant
+
+_Party: TypeAlias = tuple[x509.Name, ec.EllipticCurvePrivateKey]
 
 VALID = timedelta(days=90)
 RENEWED_BEFORE_END = timedelta(days=30)
@@ -62,14 +65,15 @@ def new_certificate(
     authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     # A name of its own: of two authorities of one name OpenSSL would try one only.
     authority_name = _name(f"jobledger webhooks authority {x509.random_serial_number():x}")
+    span = now - BACKDATED, now + valid
     authority = (
-        _builder(authority_name, authority_name, authority_key, (now, now + valid))
+        _builder((authority_name, authority_key), (authority_name, authority_key), span)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_may_sign(), critical=True)
         .sign(authority_key, hashes.SHA256())
     )
     certificate = (
-        _builder(_name(names[0]), authority_name, key, (now, now + valid))
+        _builder((_name(names[0]), key), (authority_name, authority_key), span)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_known_as(names), critical=False)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
@@ -151,19 +155,21 @@ def _lasting(trusted: str, now: Instant) -> list[x509.Certificate]:
 
 
 def _builder(
-    subject: x509.Name,
-    issuer: x509.Name,
-    key: ec.EllipticCurvePrivateKey,
-    span: tuple[Instant, Instant],
+    subject: _Party, issuer: _Party, span: tuple[Instant, Instant]
 ) -> x509.CertificateBuilder:
+    """Return what is said in any certificate; without the keys' names Python 3.13 takes none."""
+    (name, key), (issuer_name, issuer_key) = subject, issuer
+    named, by = key.public_key(), issuer_key.public_key()
     return (
         x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key.public_key())
+        .subject_name(name)
+        .issuer_name(issuer_name)
+        .public_key(named)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(span[0] - BACKDATED)
+        .not_valid_before(span[0])
         .not_valid_after(span[1])
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(named), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(by), critical=False)
     )
 
 

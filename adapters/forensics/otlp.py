@@ -8,6 +8,7 @@ from http import HTTPStatus
 import msgspec
 import urllib3
 
+from jobledger.adapters.http_client.certificates import verifying_as_go_does
 from jobledger.core.errors import JobledgerError
 from jobledger.core.forensics.story.trace import Span, Trace, Values
 from jobledger.core.values.documents import Json, Manifest
@@ -17,6 +18,7 @@ from jobledger.core.values.visible_text import one_line
 PATH = "/v1/traces"
 """Where a collector takes traces, below its own address."""
 
+_POOLS = verifying_as_go_does(urllib3.PoolManager())
 SEND_SECONDS = 30.0
 ANSWER_BYTES_MAX = 64 * 1024
 _SAID_MAX = 200
@@ -58,7 +60,7 @@ def send(trace: Trace, address: str, headers: Mapping[str, str]) -> None:
     body = msgspec.json.encode(request_of(trace))
     sent = {"Content-Type": "application/json", **headers}
     try:
-        answer = urllib3.request(
+        answer = _POOLS.request(
             "POST",
             address,
             body=body,

@@ -26,6 +26,7 @@ from kubernetes.config.incluster_config import InClusterConfigLoader
 from kubernetes.config.kube_config import ConfigNode, KubeConfigLoader, KubeConfigMerger
 from yaml import YAMLError
 
+from jobledger.adapters.http_client.certificates import verifying_as_go_does
 from jobledger.adapters.kube.credentials import (
     Credentials,
     LastingCredentials,
@@ -87,6 +88,7 @@ def connect(settings: ConnectionSettings, environment: Mapping[str, str] = os.en
         # Whoever wrote insecure-skip-tls-verify knows it; a warning per connection helps nobody.
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     api = ApiClient(configuration)
+    verifying_as_go_does(api.rest_client.pool_manager)
     api.user_agent = settings.user_agent
     return Transport(
         api,

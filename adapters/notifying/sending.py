@@ -12,6 +12,7 @@ import msgspec
 import urllib3
 from urllib3.util import Url, parse_url
 
+from jobledger.adapters.http_client.certificates import verifying_as_go_does
 from jobledger.adapters.notifying.rules_file import NoSecret, Secret, Target
 from jobledger.core.errors import JobledgerError
 from jobledger.core.notifications.messages import Form, Notice, body_of
@@ -19,6 +20,7 @@ from jobledger.core.values.instants import Instant
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 15.0
+_POOLS = verifying_as_go_does(urllib3.PoolManager())
 ALERTS = "/api/v2/alerts"
 """Where an Alertmanager takes alerts. Source: its openapi.yaml."""
 
@@ -65,7 +67,7 @@ def send(target: Target, notice: Notice, now: Instant) -> None:
     headers["Idempotency-Key"] = str(notice.id)
     body = msgspec.json.encode(body_of(target.form, notice, now))
     try:
-        answer = urllib3.request(
+        answer = _POOLS.request(
             "POST",
             address.url,
             body=body,

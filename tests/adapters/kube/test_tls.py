@@ -5,9 +5,16 @@ import ssl
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from jobledger.adapters.kube.client import KubernetesCluster
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
@@ -23,6 +30,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 JOB = rayjob("a", 1)
+
+Key = ec.EllipticCurvePrivateKey
 
 
 @dataclass(frozen=True)
@@ -61,6 +70,41 @@ def test_the_given_authority_is_trusted(server: CannedServer, ours: Certificate)
     server.add(Answer(body=JOB))
     settings = ConnectionSettings(host=server.url, ca_file=ours.certificate)
     assert KubernetesCluster(connect(settings, {})).get(RAYJOBS, "team", "a") == JOB
+
+
+def signed(name: str, key: Key, issuer: str, by: Key, extension: x509.ExtensionType) -> bytes:
+    """Return a certificate with the one extension, in PEM."""
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
+        .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)]))
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(extension, critical=True)
+        .sign(by, hashes.SHA256())
+    )
+    return made.public_bytes(Encoding.PEM)
+
+
+def test_the_end_of_a_chain_is_what_is_trusted_and_no_extension_is_necessary(
+    tmp_path: Path,
+) -> None:
+    """As with kubectl: authorities of EKS have no key identifiers, and no root may be known."""
+    root, between, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(3))
+    authority = x509.BasicConstraints(ca=True, path_length=None)
+    address = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    trusted, shown = tmp_path / "ca.crt", tmp_path / "tls.pem"
+    trusted.write_bytes(signed("between", between, "root", root, authority))
+    shown.write_bytes(signed("server", key, "between", between, address) + private)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(shown)
+    with CannedServer(Answer(body=JOB), tls=context) as server:
+        settings = ConnectionSettings(host=server.url, ca_file=trusted)
+        assert KubernetesCluster(connect(settings, {})).get(RAYJOBS, "team", "a") == JOB
 
 
 def test_a_server_of_no_known_authority_is_not_talked_to(server: CannedServer) -> None:
