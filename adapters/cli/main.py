@@ -84,10 +84,13 @@ def main() -> None:
     except JobledgerError as error:
         _tell(str(error))
         sys.exit(int(exit_code(error)))
+    except SystemError:  # so Python 3.13 tells of a library that it loads in no directory
+        if _has_place():
+            raise
+        _end_without_place()
     except OSError as error:
         if error.filename is None and error.errno == errno.ENOENT and not _has_place():
-            _tell("the directory that it was started in is there no more; change to another one")
-            sys.exit(int(ExitCode.MISCONFIGURED))
+            _end_without_place()
         if error.filename is None and error.errno not in UNWRITABLE:
             raise  # not about a file that somebody named
         where = error.filename or "what is told cannot be written"
@@ -104,6 +107,11 @@ def _has_place() -> bool:
     except OSError:
         return False
     return True
+
+
+def _end_without_place() -> NoReturn:
+    _tell("the directory that it was started in is there no more; change to another one")
+    sys.exit(int(ExitCode.MISCONFIGURED))
 
 
 def _tell(why: str) -> None:

@@ -182,7 +182,6 @@ def test_a_change_of_any_column_is_found(
         "recorded_at = '-infinity'",
         "occurred_at = '0044-03-15 BC'",
         "recorded_at = '294000-01-01'",
-        "data = (repeat('[', 3000) || repeat(']', 3000))::json",
     ],
 )
 def test_a_value_that_no_event_can_have_hides_no_other_fault(
@@ -193,6 +192,17 @@ def test_a_value_that_no_event_can_have_hides_no_other_fault(
     unread, other = checked(filled).faults
     assert (unread.kind, unread.stream_id, unread.version) == (FaultKind.UNREADABLE, ONE, 2)
     assert "a value is none that was written: " in unread.what
+    assert (other.kind, other.stream_id, other.version) == (FaultKind.LINK, ONE, 3)
+
+
+def test_a_payload_of_endless_nesting_hides_no_other_fault(filled: Engine, ledger_url: str) -> None:
+    """Newer versions of Python read it, and find that it is none of an event."""
+    nested = "UPDATE event SET data = (repeat('[', 3000) || repeat(']', 3000))::json"
+    tamper(ledger_url, f"{nested} WHERE stream_id = %s AND version = 2", ONE)
+    tamper(ledger_url, "UPDATE event SET actor = 'x' WHERE stream_id = %s AND version = 3", ONE)
+    nested_one, other = checked(filled).faults
+    assert nested_one.kind in (FaultKind.UNREADABLE, FaultKind.PAYLOAD)
+    assert (nested_one.stream_id, nested_one.version) == (ONE, 2)
     assert (other.kind, other.stream_id, other.version) == (FaultKind.LINK, ONE, 3)
 
 
