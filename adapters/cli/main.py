@@ -84,20 +84,23 @@ def main() -> None:
     except JobledgerError as error:
         _tell(str(error))
         sys.exit(int(exit_code(error)))
-    except SystemError:  # so Python 3.13 tells of a library that it loads in no directory
-        if _has_place():
-            raise
-        _end_without_place()
-    except OSError as error:
-        if error.filename is None and error.errno == errno.ENOENT and not _has_place():
-            _end_without_place()
-        if error.filename is None and error.errno not in UNWRITABLE:
-            raise  # not about a file that somebody named
-        where = error.filename or "what is told cannot be written"
-        _tell(f"{where}: {error.strerror}")
-        if error.filename is None:
-            drop(sys.stdout)
+    except (OSError, SystemError) as error:
+        _end_for(error)
+
+
+def _end_for(error: OSError | SystemError) -> NoReturn:
+    """End with what the system says; raise it again if it is not about a file somebody named."""
+    named, code = (error.filename, error.errno) if isinstance(error, OSError) else (None, None)
+    # Python 3.13 has a SystemError where it loads a library in a directory that is gone.
+    if named is None and code in (errno.ENOENT, None) and not _has_place():
+        _tell("the directory that it was started in is there no more; change to another one")
         sys.exit(int(ExitCode.MISCONFIGURED))
+    if isinstance(error, SystemError) or (named is None and code not in UNWRITABLE):
+        raise error
+    _tell(f"{named or 'what is told cannot be written'}: {error.strerror}")
+    if named is None:
+        drop(sys.stdout)
+    sys.exit(int(ExitCode.MISCONFIGURED))
 
 
 def _has_place() -> bool:
@@ -107,11 +110,6 @@ def _has_place() -> bool:
     except OSError:
         return False
     return True
-
-
-def _end_without_place() -> NoReturn:
-    _tell("the directory that it was started in is there no more; change to another one")
-    sys.exit(int(ExitCode.MISCONFIGURED))
 
 
 def _tell(why: str) -> None:
