@@ -48,23 +48,18 @@ def test_nothing_is_told_after_a_stop_even_if_an_answer_still_comes(watched: Sta
 
 
 def test_a_listener_may_stop_its_own_watch(watched: Start) -> None:
-    gate = threading.Event()
-    one = watched(
-        list_of(),
-        Stream(
-            (watch_line("ADDED", rayjob("a", 101)), watch_line("ADDED", rayjob("b", 102))),
-            End.SILENCE,
-        ),
-        pace=PATIENT,
-    )
+    stopped, prepared = threading.Event(), Gate()
+    first, second = (watch_line("ADDED", rayjob(name, at)) for name, at in (("a", 101), ("b", 102)))
+    one = watched(list_of(), Stream((prepared, first, second), End.SILENCE), pace=PATIENT)
     remember = one.listener._note  # noqa: SLF001  # to stop from within a call
 
     def stop_at_first(told: object) -> None:
         remember(told)  # type: ignore[arg-type]  # passed through
         one.reflector.stop()
-        gate.set()
+        stopped.set()
 
     one.listener._note = stop_at_first  # type: ignore[method-assign]  # noqa: SLF001  # as above
-    assert gate.wait(60)
+    prepared.set()
+    assert stopped.wait(60)
     wait_until(lambda: not one.reflector.alive, "the thread to end")
     assert len([told for told in one.listener.told if told.what == "seen"]) <= 1
