@@ -11,6 +11,9 @@ from jobledger.core.jobs.history.progress import progress_in_words
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.kinds import KINDS
 
+FAILED = frozenset({"Failed", "ValidationFailed", "JobsBuildFailed", "JobsCreationFailed"})
+"""Phases of jobs of which one asks why."""
+
 
 def phase_shown(row: JobRow) -> str:
     """Return the phase of a job for people; of one that was deleted before it ended, that it was.
@@ -34,10 +37,6 @@ def tell_standing(row: JobRow | None, events: Sequence[ReadEvent]) -> None:
     style = "yellow" if found.silent else "cyan"
     line = progress_in_words(reports.words(report), found)
     console.print(Text(f"training: {line}", style=style), soft_wrap=True)
-
-
-FAILED = frozenset({"Failed", "ValidationFailed", "JobsBuildFailed", "JobsCreationFailed"})
-"""Phases of jobs of which one asks why."""
 
 
 def suggest_explain(rows: Iterable[JobRow | None], file: str = "") -> None:

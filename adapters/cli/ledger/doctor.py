@@ -45,6 +45,9 @@ CLOCK_SECONDS_ERROR = 30.0
 
 OF_API_SERVER = (*of_cluster.CHECKS, *webhooks.CHECKS, *of_kinds.CHECKS)
 
+NEAR = 0.95
+"""A slowed job has about half its budget in an hour: what comes back of it."""
+
 
 def doctor(
     full: Annotated[
@@ -191,10 +194,6 @@ def catalogue() -> Iterator[tuple[str, str, str]]:
     of_objects: tuple[Check[Any], ...] = (*OF_API_SERVER, *leaks.CHECKS)
     for check in of_objects:
         yield "cluster", check.name, check.asks
-
-
-NEAR = 0.95
-"""A slowed job has about half its budget in an hour: what comes back of it."""
 
 
 def held_jobs(found: Patient) -> Iterator[Finding]:
