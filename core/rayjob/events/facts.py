@@ -1,4 +1,4 @@
-"""Events: facts observed of the RayCluster, head, submitter and Ray job, and of another controller.
+"""Events: facts observed of the RayCluster, head, submitter and Ray job.
 
 The other events, and what holds for all: `core.rayjob.events.lifecycle`.
 """
@@ -8,7 +8,6 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from jobledger.core.rayjob.events.pods import PodsObserved
-from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.rayjob.phases import JobStatus
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import Instant
@@ -199,51 +198,3 @@ FactEvent: TypeAlias = (
     | PartVanished
 )
 """What was seen of the RayCluster, the submitter and the Ray job."""
-
-
-class ClusterKept(Struct, frozen=True, kw_only=True):
-    """The job has ended, and nothing in its deletionStrategy covers how: its RayCluster stays."""
-
-    at: Instant
-    name: str
-    uid: str
-    cause: str
-
-
-class ClusterCovered(Struct, frozen=True, kw_only=True):
-    """The manifest was changed so that a RayCluster that was kept is covered now."""
-
-    at: Instant
-    name: str
-
-
-class ClusterGivenUp(Struct, frozen=True, kw_only=True):
-    """The RayCluster that was to stay for the next attempt does not: a new one is made."""
-
-    at: Instant
-    attempt: int
-    name: str
-    cause: str
-
-
-class OthersStatusObserved(Struct, frozen=True, kw_only=True):
-    """The `.status` that another controller has written is now this."""
-
-    at: Instant
-    status: SeenStatus
-
-
-class TransitionsMissed(Struct, frozen=True, kw_only=True):
-    """What another controller did between two statuses that were seen is not known."""
-
-    at: Instant
-    attempt: int
-    """The attempt whose end was not seen."""
-    before: str
-    """Phase that was known."""
-    after: str
-    """Phase of the next status that was seen."""
-    failed_before: int
-    """Failed attempts that were known before."""
-    failed: int
-    """Failed attempts by that status."""

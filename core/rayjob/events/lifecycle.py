@@ -15,9 +15,6 @@ from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import NOTHING_ASKED, RetryOptions
 from jobledger.core.rayjob.events.facts import (
-    ClusterCovered,
-    ClusterGivenUp,
-    ClusterKept,
     ClusterObserved,
     ClusterVanished,
     EntrypointMissed,
@@ -27,7 +24,6 @@ from jobledger.core.rayjob.events.facts import (
     HeadPodVanished,
     OrphanClusterFound,
     OrphanClusterVanished,
-    OthersStatusObserved,
     PartVanished,
     SidecarFinished,
     StatusCheckFailed,
@@ -35,9 +31,10 @@ from jobledger.core.rayjob.events.facts import (
     SubmitterFinished,
     SubmitterObserved,
     SubmitterVanished,
-    TransitionsMissed,
 )
+from jobledger.core.rayjob.events.kept_clusters import ClusterCovered, ClusterGivenUp, ClusterKept
 from jobledger.core.rayjob.events.pods import FailureNoticed, PodsObserved
+from jobledger.core.rayjob.events.recorded import OthersStatusObserved, TransitionsMissed
 from jobledger.core.rayjob.observations.observations import JobIdentity, Problem, SeenStatus
 from jobledger.core.rayjob.phases import JobStatus
 from jobledger.core.rayjob.spec.spec import RayJobSpec
