@@ -16,7 +16,7 @@ from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import Answer as Verdict
 from jobledger.core.jobs.retries.options import RetryOptions, RetryRule
 from jobledger.core.rayjob.decide.decide import RAYJOB
-from jobledger.core.rayjob.events.facts import ClusterGivenUp
+from jobledger.core.rayjob.events.kept_clusters import ClusterGivenUp
 from jobledger.core.rayjob.events.lifecycle import AttemptStarted
 from jobledger.core.rayjob.history.cluster_verdicts import cluster_verdict
 from jobledger.core.rayjob.rules.same_cluster import had_it_asked, why_unfit_by_manifest
