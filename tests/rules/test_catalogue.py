@@ -15,8 +15,10 @@ from jobledger.core.errors import BrokenChain, UnknownEventType
 from jobledger.core.jobs import events as shared
 from jobledger.core.log.upcasting import STEPS
 from jobledger.core.rayjob.events import facts as fact_events
+from jobledger.core.rayjob.events import kept_clusters as kept_events
 from jobledger.core.rayjob.events import lifecycle as rayjob
 from jobledger.core.rayjob.events import pods as pod_events
+from jobledger.core.rayjob.events import recorded as recorded_events
 from jobledger.core.rayjob.events.lifecycle import RayJobEvent
 from jobledger.core.trainjob import events as trainjob
 from jobledger.core.trainjob.events import TrainJobEvent
@@ -46,7 +48,10 @@ def test_every_event_has_a_name_and_every_name_an_event() -> None:
 def test_the_unions_leave_out_no_event() -> None:
     defined = {
         cls
-        for module in (shared, rayjob, fact_events, pod_events, trainjob, batchjob)
+        for module in (
+            *(shared, rayjob, fact_events, kept_events, pod_events),
+            *(recorded_events, trainjob, batchjob),
+        )
         for cls in vars(module).values()
         if inspect.isclass(cls)
         and cls.__module__ == module.__name__
