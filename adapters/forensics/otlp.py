@@ -8,7 +8,7 @@ from http import HTTPStatus
 import msgspec
 import urllib3
 
-from jobledger.adapters.http_client.certificates import verifying_as_go_does
+from jobledger.adapters.http_client.certificate_verification import verifying_as_go_does
 from jobledger.core.errors import JobledgerError
 from jobledger.core.forensics.story.trace import Span, Trace, Values
 from jobledger.core.values.documents import Json, Manifest

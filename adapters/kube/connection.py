@@ -26,7 +26,7 @@ from kubernetes.config.incluster_config import InClusterConfigLoader
 from kubernetes.config.kube_config import ConfigNode, KubeConfigLoader, KubeConfigMerger
 from yaml import YAMLError
 
-from jobledger.adapters.http_client.certificates import verifying_as_go_does
+from jobledger.adapters.http_client.certificate_verification import verifying_as_go_does
 from jobledger.adapters.kube.credentials import (
     Credentials,
     LastingCredentials,

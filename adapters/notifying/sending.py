@@ -12,7 +12,7 @@ import msgspec
 import urllib3
 from urllib3.util import Url, parse_url
 
-from jobledger.adapters.http_client.certificates import verifying_as_go_does
+from jobledger.adapters.http_client.certificate_verification import verifying_as_go_does
 from jobledger.adapters.notifying.rules_file import NoSecret, Secret, Target
 from jobledger.core.errors import JobledgerError
 from jobledger.core.notifications.messages import Form, Notice, body_of

@@ -54,7 +54,6 @@ class Follower(Protocol):
 
         Return whether there is anything to ask; if not, nothing was told. Called from any thread.
         """
-        ...
 
     def streams(self) -> Collection[StreamId]:
         """Return the jobs that are asked about."""

@@ -7,12 +7,12 @@ recorded no rule is asked: what the controller in charge has decided is inferred
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, get_args
 
 from jobledger.core.decider import Decided, Decider, folded
 from jobledger.core.jobs.events import ControlTaken
 from jobledger.core.jobs.evolve.shared_state import SharedState
-from jobledger.core.jobs.observations import NothingNew, StatusNotWritten, StatusWritten
+from jobledger.core.jobs.observations import AboutStatus, NothingNew
 from jobledger.core.values.ids import ObservationId
 from jobledger.core.values.instants import Instant
 
@@ -24,7 +24,7 @@ class _Seen(Protocol):
     def at(self) -> Instant: ...
 
 
-NOTHING_FOLLOWS = (StatusWritten, StatusNotWritten, NothingNew)
+NOTHING_FOLLOWS = (*get_args(AboutStatus), NothingNew)
 """Observations of which no rule asks: they tell of this program's own work."""
 
 State = TypeVar("State", bound=SharedState)

@@ -35,13 +35,11 @@ class Causes(Protocol):
 
     def signs(self, event: JobEvent, version: int, *, ended: bool) -> Sequence[object]:
         """Return the signs that an event shows; `ended` tells whether its attempt has failed."""
-        ...
 
     def cause(
         self, signs: Sequence[object], *, ran: bool, judged: Judged | None
     ) -> tuple[str, FailureClass]:
         """Return the cause that the signs of one attempt speak for, and its retry group."""
-        ...
 
 
 class NoCauses:
