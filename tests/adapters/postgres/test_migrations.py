@@ -48,6 +48,7 @@ REVISIONS = (
     "0115",
     "0116",
     "0117",
+    "0118",
 )
 """All migrations, in their order."""
 
