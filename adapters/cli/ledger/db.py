@@ -65,6 +65,9 @@ def status(
         return
     found["pending"] = ", ".join(found["pending"]) or "none"
     show(output, [found], ("current", "head", "pending", "newer"))
+    if not schema.usable:
+        refusal = str(schema_version.refusal(address, schema))
+        console.print(Text(f"\n{refusal}", style="yellow"), soft_wrap=True)
     if state is not None:
         console.print()
         tell(*state)

@@ -138,7 +138,7 @@ def upgrade(url: str, revision: str = "head", *, beside_others: bool = False) ->
 
     found = status(url)
     if not found.has_migrations or (found.elsewhere and not beside_others):
-        raise _refusal(url, found)
+        raise refusal(url, found)
     with _connected(url) as connection:
         alembic = _migrating(connection)
         if found.current is None and not beside_others:
@@ -180,7 +180,7 @@ def downgrade(url: str, revision: str) -> None:
 
     found = status(url)
     if not found.has_migrations:
-        raise _refusal(url, found)
+        raise refusal(url, found)
     with _connected(url) as connection, _on_the_way_to(revision):
         _require_owner(url, connection)
         command.downgrade(_migrating(connection), revision)
@@ -257,7 +257,7 @@ def require_current(url: str) -> None:
     found = status(url)
     if found.usable:
         return
-    raise _refusal(url, found)
+    raise refusal(url, found)
 
 
 _OURS = re.compile(r"\d{4}")
@@ -268,8 +268,8 @@ _UNRELEASED = re.compile(r"00\d{2}")
 """Revisions of programs from before the first release: they are given to no other schema."""
 
 
-def _refusal(url: str, found: SchemaStatus) -> LedgerMisconfigured:
-    """Return why this program does not work with a schema, and what to do."""
+def refusal(url: str, found: SchemaStatus) -> LedgerMisconfigured:
+    """Return why this program does not work with a schema that is not `usable`, and what to do."""
     where = describe(open_engine(url).url)
     if found.elsewhere:
         return LedgerMisconfigured(
