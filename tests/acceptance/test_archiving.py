@@ -62,7 +62,11 @@ def test_jobs_are_shown_archived_verified_and_brought_back(
         told = filled.jobledger(command, "done", code=ExitCode.NOT_FOUND)
         assert f"jobledger import {file} --job ml/done" in told.err
     path = str(tmp_path / "archives" / file)
-    assert "1 imported" in filled.jobledger("import", path, "--job", "ml/done").out
+    (row,) = json.loads(filled.jobledger("archive", "list", "done", "--output", "json").out)
+    told = filled.jobledger("history", row["stream_id"], code=ExitCode.NOT_FOUND).err
+    assert f"jobledger import {file} --job ml/done" in told
+    assert "1 imported" in filled.jobledger("import", path, "--job", row["stream_id"]).out
+    assert "Complete" in filled.jobledger("history", row["stream_id"]).out
     assert "Complete" in filled.jobledger("history", "done").out
     assert "1 imported, 1 were there already" in filled.jobledger("import", path).out
     filled.jobledger("replay", "failed")

@@ -34,7 +34,8 @@ def import_(
         typer.Argument(help="A bundle of `jobledger export`, or a file of `jobledger archive`."),
     ],
     job: Annotated[
-        str, typer.Option(help="Of an archive, only this job: a name, namespace/name or UID.")
+        str,
+        typer.Option(help="Of an archive, only this job: a name, namespace/name, UID or stream."),
     ] = "",
     check: Annotated[
         bool, typer.Option("--check", help="Only check it; keep nothing, open no database.")
@@ -122,6 +123,6 @@ def _wanted(file: Path, job: str) -> Iterator[Bundle]:
     space, name = named(job)
     for bundle in bundles(file):
         identity = of_bundle(bundle, str(file)).identity
-        is_named = not job or name in (identity.name, identity.uid)
+        is_named = not job or name in (identity.name, identity.uid, str(bundle.stream))
         if is_named and (not space or identity.namespace == space):
             yield bundle

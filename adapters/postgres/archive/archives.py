@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Engine, and_, func, not_, or_, select, text
+from sqlalchemy import ColumnElement, Engine, Table, and_, func, not_, or_, select, text
 
 from jobledger.adapters.postgres.connection.answer_limit import unhurried
 from jobledger.adapters.postgres.connection.errors import ledger_errors
@@ -208,12 +208,11 @@ class PostgresArchives:
         return None
 
     def find(self, name: str, namespace: str = "") -> Sequence[dict[str, Any]]:
-        """Return the archived jobs of a name or UID, with the file that holds each."""
-        called = or_(archived_stream.c.name == name, archived_stream.c.uid == name)
+        """Return the archived jobs of a name, UID or stream, with the file that holds each."""
         query = (
             select(archived_stream, archive.c.file)
             .join(archive, archive.c.number == archived_stream.c.archive)
-            .where(called)
+            .where(is_named(archived_stream, name))
             .order_by(archived_stream.c.stream_id)
         )
         if namespace:
@@ -300,3 +299,12 @@ def _row(item: ArchivedJob) -> dict[str, Any]:
 _NOT_IN_ROWS = frozenset({"stream", "first", "last", "phase"})
 
 _COPIED = tuple(column.name for column in archived_stream.c if column.name not in _KEY_OF_ROW)
+
+
+def is_named(jobs: Table, name: str) -> ColumnElement[bool]:
+    """Return whether a job of a table has this name, UID or stream."""
+    called = or_(jobs.c.name == name, jobs.c.uid == name)
+    try:
+        return or_(called, jobs.c.stream_id == UUID(name))
+    except ValueError:
+        return called

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import Engine, select, text
 
+from jobledger.adapters.postgres.archive.archives import is_named
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.statements import one_column, one_value
 from jobledger.adapters.postgres.schema.tables import imported_job
@@ -135,8 +136,8 @@ class Imports:
                 yield found
 
     def find(self, name: str, namespace: str = "") -> ImportedJob | None:
-        """Return the imported job of a name or UID, that which was imported last."""
-        called = (imported_job.c.name == name) | (imported_job.c.uid == name)
+        """Return the imported job of a name, UID or stream, that which was imported last."""
+        called = is_named(imported_job, name)
         query = (
             select(imported_job).where(called).order_by(imported_job.c.imported_at.desc()).limit(1)
         )
