@@ -63,8 +63,8 @@ def test_jobs_are_shown_archived_verified_and_brought_back(
         assert f"jobledger import {file} --job ml/done" in told.err
     path = str(tmp_path / "archives" / file)
     (row,) = json.loads(filled.jobledger("archive", "list", "done", "--output", "json").out)
-    told = filled.jobledger("history", row["stream_id"], code=ExitCode.NOT_FOUND).err
-    assert f"jobledger import {file} --job ml/done" in told
+    by_stream = filled.jobledger("history", row["stream_id"], code=ExitCode.NOT_FOUND)
+    assert f"jobledger import {file} --job ml/done" in by_stream.err
     assert "1 imported" in filled.jobledger("import", path, "--job", row["stream_id"]).out
     assert "Complete" in filled.jobledger("history", row["stream_id"]).out
     assert "Complete" in filled.jobledger("history", "done").out
