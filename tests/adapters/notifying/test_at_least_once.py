@@ -99,14 +99,6 @@ def ends(url: str) -> list[str]:
     return [row[0] for row in rows]
 
 
-def due_in(url: str, pause: str) -> None:
-    """Have all that waits be due in so long."""
-    with psycopg.connect(plain_url(url), autocommit=True) as connection:
-        connection.execute(
-            "UPDATE notification SET due_at = clock_timestamp() + %s::interval", [pause]
-        )
-
-
 def due_now(url: str) -> None:
     """Have the pauses, and the leases of whoever died, be over."""
     with psycopg.connect(plain_url(url), autocommit=True) as connection:
@@ -257,19 +249,6 @@ def put_one(opened: Ledger) -> Notice:
     notice = a_notice()
     assert opened.notifications.put(0, 10, (notice,))
     return notice
-
-
-def test_what_a_later_clock_has_dated_is_told_before_it_is_as_late_again(
-    opened: Ledger, reported_url: str
-) -> None:
-    from_the_beginning(opened)
-    read_all(a_notifier(opened)[0])
-    due_in(reported_url, "59 minutes")
-    assert opened.notifications.take("hook", 100, timedelta(minutes=5)) == []
-    due_in(reported_url, "61 minutes")
-    taken = opened.notifications.take("hook", 100, timedelta(minutes=5))
-    assert len(taken) == len(ends(reported_url))
-    assert opened.notifications.take("hook", 100, timedelta(minutes=5)) == []
 
 
 def test_a_notice_is_tried_again_then_given_up_then_revived(

@@ -1,13 +1,15 @@
-"""The database's clock is set back: who died before keeps no shard until it is as late again."""
+"""The database's clock is set back: nothing waits until it is as late again."""
 
 from datetime import timedelta
 
 import pytest
 from sqlalchemy import Engine
 
+from jobledger.adapters.postgres.log.notifications import PostgresNotifications
 from jobledger.core.sharing import quotas
 from jobledger.core.values.ids import SHARDS
 from tests.support.ledgers import TERM, postgres_ledger, tampering
+from tests.support.notices import a_notice
 
 pytestmark = pytest.mark.postgres
 
@@ -37,3 +39,20 @@ def test_who_goes_on_gets_the_shards_of_who_died(engine: Engine, ledger_url: str
     ends = {lease.until for lease in ledger.leases.current().values()}
     ends |= {one.until for one in told}
     assert all(end <= latest for end in ends), "within one lease the dead one is gone"
+
+
+DUE_IN = "UPDATE notification SET due_at = clock_timestamp() + %s::interval"
+
+
+def test_a_notification_that_is_due_later_than_any_pause_is_sent(
+    engine: Engine, ledger_url: str
+) -> None:
+    waiting, notice = PostgresNotifications(engine), a_notice()
+    assert waiting.put(None, 0, (notice,))
+    with tampering(ledger_url) as admin:
+        admin.execute(DUE_IN, ["59 minutes"])
+        assert waiting.take(notice.target, 10, TERM) == []
+        admin.execute(DUE_IN, ["61 minutes"])
+    (taken,) = waiting.take(notice.target, 10, TERM)
+    assert (taken.notice.id, taken.tries) == (notice.id, 1)
+    assert waiting.take(notice.target, 10, TERM) == []
