@@ -1,10 +1,7 @@
 """The errors that the core and its ports raise.
 
     JobledgerError
-    ├── InvalidManifest           the object cannot be read: field, value, rule
     ├── LedgerError               the event log
-    │   ├── StreamConflict        somebody else appended first
-    │   ├── StaleEpoch            this writer has lost its lease
     │   ├── BrokenChain           an event does not continue its stream's chain
     │   ├── UnknownEventType      written by a newer version, or never released
     │   ├── LedgerUnavailable     Postgres cannot be reached or refuses for now
@@ -49,37 +46,8 @@ def _as_it_was(
     return error
 
 
-class InvalidManifest(JobledgerError):
-    """An object cannot be read as what it claims to be."""
-
-    def __init__(self, field: str, value: object, rule: str) -> None:
-        self.field, self.value, self.rule = field, value, rule
-        super().__init__(f"{field} is {value!r}; {rule}")
-
-
 class LedgerError(JobledgerError):
     """Anything about the event log."""
-
-
-class StreamConflict(LedgerError):
-    """The stream is not at the version the writer expected."""
-
-    def __init__(self, stream: object, expected: int, found: int) -> None:
-        self.stream, self.expected, self.found = stream, expected, found
-        super().__init__(
-            f"stream {stream} is at version {found}, not {expected}; read it again and decide anew"
-        )
-
-
-class StaleEpoch(LedgerError):
-    """The writer's lease on a shard has passed to another."""
-
-    def __init__(self, shard: int, epoch: int, current: int) -> None:
-        self.shard, self.epoch, self.current = shard, epoch, current
-        super().__init__(
-            f"shard {shard} is held under epoch {current} and this writer has epoch {epoch}; "
-            "it must stop writing"
-        )
 
 
 class BrokenChain(LedgerError):
