@@ -63,11 +63,19 @@ _SESSION = {
     "intervalstyle": "postgres",
     "default_transaction_isolation": "read committed",
     "extra_float_digits": "1",  # all that a number has
+    "standard_conforming_strings": "on",  # a backslash in a statement is one
+    "lock_timeout": "0",  # the limit of a statement bounds its waits for locks as well
     "idle_in_transaction_session_timeout": "0",  # a snapshot stands while processes walk the log
     "idle_session_timeout": "0",  # a lock is held while archives are written
     "transaction_timeout": "0",
 }
 """What is relied on in a session, whatever is set for the login or the database."""
+
+_DURABLE = """
+    SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') = 'off'
+"""
+"""A commit is on disk before it is acted on; what waits for standbys stays as it is set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,6 +252,7 @@ def _prepare_session(connection: psycopg.Connection[Any], options: EngineOptions
                     psycopg.sql.Identifier(name), psycopg.sql.Literal(value)
                 )
             )
+        connection.execute(_DURABLE)
         if options.role:
             connection.execute(
                 psycopg.sql.SQL("SET ROLE {}").format(psycopg.sql.Identifier(options.role))

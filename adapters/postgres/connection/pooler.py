@@ -18,7 +18,8 @@ _SESSION = """
     SELECT pg_backend_pid(), current_user::text, session_user::text,
         current_setting('TimeZone'), current_setting('default_transaction_isolation'),
         current_setting('DateStyle'), current_setting('IntervalStyle'),
-        CAST(current_setting('extra_float_digits') AS integer)
+        CAST(current_setting('extra_float_digits') AS integer),
+        current_setting('synchronous_commit') <> 'off'
 """
 
 _UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Etc/GMT"})
@@ -44,7 +45,7 @@ def look(connection: psycopg.Connection[Any], role: str) -> bool:
     """
     found = connection.execute(_SESSION).fetchone()
     assert found is not None, "a query without a condition"
-    process, user, login, zone, isolation, dates, intervals, digits = found
+    process, user, login, zone, isolation, dates, intervals, digits, lasts = found
     owns = process == connection.info.backend_pid
     setattr(connection, _HAS_OWN_SESSION, owns)
     if owns:
@@ -56,6 +57,7 @@ def look(connection: psycopg.Connection[Any], role: str) -> bool:
         "datestyle": f"'{_DATES}'" if not dates.startswith(_DATES) else "",
         "intervalstyle": f"'{_INTERVALS}'" if intervals != _INTERVALS else "",
         "extra_float_digits": "1" if digits < 1 else "",
+        "synchronous_commit": "on" if not lasts else "",
     }
     statements = [
         f'ALTER ROLE "{login}" SET {name} = {value}' for name, value in lacking.items() if value

@@ -129,9 +129,13 @@ def test_what_the_login_brings_wrong_is_named(address: URL, ledger_url: str) -> 
 
 @pytest.mark.parametrize(
     ("setting", "value", "needed"),
-    [("intervalstyle", "iso_8601", "'postgres'"), ("extra_float_digits", "0", "1")],
+    [
+        ("intervalstyle", "iso_8601", "'postgres'"),
+        ("extra_float_digits", "0", "1"),
+        ("synchronous_commit", "off", "on"),
+    ],
 )
-def test_a_form_in_which_values_are_not_read_as_they_are_is_named(
+def test_what_would_change_values_or_lose_commits_is_named(
     address: URL, ledger_url: str, setting: str, value: str, needed: str
 ) -> None:
     follow(address, ledger_url)
@@ -177,6 +181,39 @@ def test_a_login_may_have_any_form_of_values(ledger_url: str) -> None:
     engine.dispose()
     instant = datetime(2026, 11, 28, 10, tzinfo=UTC)
     assert tuple(found) == (instant, timedelta(minutes=90), 16.205000000000002)
+
+
+def test_a_login_may_have_statements_of_servers_as_they_once_were(ledger_url: str) -> None:
+    """As before Postgres 9.1, when backslashes escaped, or with locks that are not waited for."""
+    with psycopg.connect(plain_url(ledger_url), autocommit=True) as admin:
+        for setting in ("standard_conforming_strings = off", "lock_timeout = '1ms'"):
+            statement = f'ALTER DATABASE "{make_url(ledger_url).database}" SET {setting}'
+            admin.execute(statement.encode())
+    engine = open_engine(ledger_url)
+    with engine.connect() as connection:
+        waits = connection.execute(text("SHOW lock_timeout")).scalar_one()
+        backslash = connection.execute(text(r"SELECT '\u0000'")).scalar_one()
+    engine.dispose()
+    assert (waits, backslash) == ("0", r"\u0000")
+
+
+@pytest.mark.parametrize(
+    ("set_for_the_database", "in_force"),
+    [("off", "on"), ("local", "local"), ("remote_apply", "remote_apply")],
+)
+def test_no_commit_is_acted_on_that_a_crash_may_lose(
+    ledger_url: str, set_for_the_database: str, in_force: str
+) -> None:
+    with psycopg.connect(plain_url(ledger_url), autocommit=True) as admin:
+        statement = (
+            f'ALTER DATABASE "{make_url(ledger_url).database}" '
+            f"SET synchronous_commit = {set_for_the_database}"
+        )
+        admin.execute(statement.encode())
+    engine = open_engine(ledger_url)
+    with engine.connect() as connection:
+        assert connection.execute(text("SHOW synchronous_commit")).scalar_one() == in_force
+    engine.dispose()
 
 
 def written(ledger: Ledger, number: int) -> None:
