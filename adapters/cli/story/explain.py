@@ -67,7 +67,7 @@ def explain(
         worked = _worked(opened, found.identity) if account.failure_class else ""
         alike = _alike(opened, found, account.failure_class)
         events = found.read()
-    counted = counted_as([read.event for read in events])
+    counted = counted_as(account, [read.event for read in events])
     told = {**asdict(account), "counted_as": counted, "similar": alike and asdict(alike)}
     if output is not Output.TABLE:
         show_document(output, told)

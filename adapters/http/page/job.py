@@ -145,7 +145,7 @@ class _Asked:
         alike = parts.similar(row.stream_id, failed_as) if failed_as else None
         shown = self._shown(of_level)
         return (
-            counted_as(every) if failed_as else "",
+            counted_as(account, every),
             alike.sentences if alike is not None else (),
             _worked(parts, row, account),
             gantt(row, facts(every), self.decisions, parts.now()),

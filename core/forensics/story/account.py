@@ -34,10 +34,14 @@ class Account:
     logs: tuple[str, ...] = ()
     """Digests of the logs that were kept of the attempt it speaks of, the most telling first."""
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it speaks of an end, and its class of the attempt that failed last."""
+        return self.outcome in ("complete", "failed")
+
 
 def without_vain_advice(told: Account) -> Account:
     """Return an account that sends nobody to a log, if none was kept of a job that has ended."""
     rule = CAUSES.get(told.failure_class)
     in_vain = rule is not None and rule.reads_log and not told.logs
-    ended = told.outcome in ("complete", "failed")
-    return replace(told, advice=NO_LOG) if in_vain and ended else told
+    return replace(told, advice=NO_LOG) if in_vain and told.has_ended else told

@@ -9,6 +9,7 @@ from jobledger.core.catalogue import JobEvent
 from jobledger.core.forensics.begun import attempts_begun
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.forensics.failures.signs import Sign, signs
+from jobledger.core.forensics.story.account import Account
 from jobledger.core.forensics.story.attempts import facts
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.failures.diagnosis import Judged, diagnose
@@ -43,12 +44,14 @@ class ExplainedCauses:
         return rule.name, rule.group
 
 
-def counted_as(events: Sequence[JobEvent]) -> str:
-    """Return the cause that reports have for the last attempt that failed; empty: none has.
+def counted_as(account: Account, events: Sequence[JobEvent]) -> str:
+    """Return the cause that reports have for the failure that an account tells; empty: for none.
 
     They read no kept logs, only the last lines of these that stand in the events, so `explain` may
-    know it better.
+    know it better. What a job that goes on lacks is no failure yet.
     """
+    if not account.has_ended:
+        return ""
     attempts = with_causes(facts(events), events).attempts
     return next((one.cause for one in reversed(attempts) if one.cause), "")
 

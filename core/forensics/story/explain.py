@@ -17,6 +17,7 @@ from jobledger.core.forensics.story.going_on import (
     pods_failed,
     pods_waiting,
     refusals_got_over,
+    rejection,
     standing_now,
     stood_when_deleted,
     unshown,
@@ -105,7 +106,7 @@ class _Account:
         """Return the whole account, each sentence in one visible line."""
         told = self._told()
         first, *others = *told.sentences[:1], *unshown(self._events), *told.sentences[1:]
-        left = left_undone(self._events) if told.outcome in ("complete", "failed") else ()
+        left = left_undone(self._events) if told.has_ended else ()
         lines = tuple(replace(one, text=one_line(one.text)) for one in (first, *left, *others))
         logs = self._logs() if told.failure_class or told.outcome == "deleted" else ()
         return without_vain_advice(replace(told, sentences=lines, logs=logs))
@@ -117,10 +118,10 @@ class _Account:
             return self._failed(end)
         if end is not None:
             return self._completed(end)
-        if rejected is not None:
-            return self._not_valid(rejected)
         gone = self._last(ROLES.deleted)
-        return self._deleted(gone) if gone is not None else self._going_on()
+        if gone is not None:
+            return self._deleted(gone, rejected)
+        return self._not_valid(rejected) if rejected is not None else self._going_on()
 
     def causes(self) -> Mapping[int, str]:
         """Return the class of each attempt that failed."""
@@ -184,21 +185,18 @@ class _Account:
         return max(self._failed_at, default=0)
 
     def _not_valid(self, rejected: ReadEvent) -> Account:
-        assert isinstance(rejected.event, ROLES.manifest_rejected)
         diagnosis = diagnose(
             [sign for sign in self._signs if sign.version == rejected.version], ran=False
         )
-        why = in_short(rejected.event.message)
-        text = f"{self._name} is not valid since {_at(rejected)}: {why}."
         return Account(
             outcome="not valid",
             failure_class=diagnosis.rule.name,
             failure_group=diagnosis.rule.group.value,
             advice=diagnosis.rule.advice,
-            sentences=(Sentence(text=text, versions=(rejected.version,)), *self._attempts()),
+            sentences=(rejection(f"{self._name} is not valid", rejected), *self._attempts()),
         )
 
-    def _deleted(self, gone: ReadEvent) -> Account:
+    def _deleted(self, gone: ReadEvent, rejected: ReadEvent | None) -> Account:
         ends = log_ends(self._events, self._signs, self._last_attempt)
         kept, _ = pods_waiting(self._events, self._last_attempt)
         return Account(
@@ -208,6 +206,7 @@ class _Account:
             advice="",
             sentences=(
                 stood_when_deleted(self._name, self._events, gone),
+                *([rejection("Its manifest was not valid", rejected)] if rejected else ()),
                 *self._waited(kept, "waited"),
                 *how_it_ends(most_telling(ends, ())),
                 *self._attempts(),

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.forensics.story.account import Sentence
-from jobledger.core.forensics.story.quotes import QUOTE_MAX, LogEnd, Quote, how_it_ends
+from jobledger.core.forensics.story.quotes import QUOTE_MAX, LogEnd, Quote, how_it_ends, in_short
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.evidence.evidence import PodEvidence
@@ -56,6 +56,14 @@ def stood_when_deleted(name: str, events: Sequence[ReadEvent], gone: ReadEvent) 
     text, versions = _standing([read for read in events if read.version < gone.version])
     told = f"{name} was deleted at {rfc3339(gone.occurred_at)}, before it had ended: it was {text}."
     return Sentence(text=told, versions=tuple(sorted({*versions, gone.version})))
+
+
+def rejection(what: str, rejected: ReadEvent) -> Sentence:
+    """Return that `what` is, or was, not valid: since when, and why."""
+    assert isinstance(rejected.event, ROLES.manifest_rejected)
+    why = in_short(rejected.event.message)
+    text = f"{what} since {rfc3339(rejected.occurred_at)}: {why}."
+    return Sentence(text=text, versions=(rejected.version,))
 
 
 def _standing(events: Sequence[ReadEvent]) -> tuple[str, set[int]]:

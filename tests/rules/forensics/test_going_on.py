@@ -20,6 +20,7 @@ from tests.support.rayjob_builders import (
     due,
     faltered,
     manifest,
+    manifest_gone,
     poll,
     refused,
     unwritten,
@@ -41,6 +42,23 @@ def test_the_phase_and_the_attempt_are_told_with_since_when() -> None:
     assert first.startswith(
         "RayJob ml/train is Running since 2026-11-21T12:00:11Z, in attempt 1 since "
         "2026-11-21T12:00:00Z;"
+    )
+
+
+def test_a_job_that_was_deleted_while_it_was_not_valid_is_told_as_deleted() -> None:
+    """Nobody can correct its manifest any more, and it does not go on."""
+    story = (
+        *stories.working(),
+        manifest(60, generation=2, problem="The RayJob spec is invalid: no RayCluster"),
+        manifest_gone(),
+    )
+    account = explain(dossier_of(story))
+    assert (account.outcome, account.advice) == ("deleted", "")
+    first, second, *_ = (sentence.text for sentence in account.sentences)
+    assert first.startswith("RayJob ml/train was deleted at 2026-11-21T12:15:00Z, before it had")
+    assert second == (
+        "Its manifest was not valid since 2026-11-21T12:01:00Z: "
+        "The RayJob spec is invalid: no RayCluster."
     )
 
 

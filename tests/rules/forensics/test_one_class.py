@@ -15,8 +15,9 @@ from tests.rules.forensics.corpus.jobs import JOBS
 from tests.rules.forensics.corpus.pods import PODS
 from tests.rules.forensics.corpus.programs import PROGRAMS
 from tests.rules.forensics.corpus.trainjobs import TRAINJOBS, TrainCase
-from tests.support.rayjob_stories import working
-from tests.support.recorded import recorded
+from tests.support.rayjob_builders import manifest
+from tests.support.rayjob_stories import failing, working
+from tests.support.recorded import dossier_of, recorded
 
 RULES = Rules(causes=ExplainedCauses())
 CORPUS: tuple[Case | TrainCase | BatchCase, ...] = (
@@ -52,15 +53,29 @@ def test_explain_reports_and_what_if_say_the_same_of_a_failure(
     attempts = with_causes(facts(events), events).attempts
     assert {(one.cause, one.failure.value) for one in attempts[-1:] if one.cause} <= possible
     if told:
-        assert counted_as(events) in {"", *(cause for cause, _ in told)}
+        assert counted_as(account, events) in {"", *(cause for cause, _ in told)}
 
 
 def test_where_the_log_alone_decides_reports_count_it_as_the_general_class() -> None:
     (case,) = (one for one in CORPUS if one.name == "a loss that is no number")
     dossier = case.dossier()
-    assert explain(dossier).failure_class == "diverged"
-    assert counted_as([read.event for read in dossier.read()]) == "application"
+    account = explain(dossier)
+    assert account.failure_class == "diverged"
+    assert counted_as(account, [read.event for read in dossier.read()]) == "application"
 
 
 def test_a_job_of_which_nothing_failed_is_counted_as_nothing() -> None:
-    assert counted_as([read_event(one) for one in recorded(working())]) == ""
+    account = explain(dossier_of(working()))
+    assert counted_as(account, [read_event(one) for one in recorded(working())]) == ""
+
+
+def test_what_a_job_that_goes_on_lacks_is_counted_as_nothing() -> None:
+    """Its first attempt failed of the program; what is told is why its manifest is refused."""
+    story = (
+        *working(backoff_limit=1),
+        *failing(),
+        manifest(60, generation=2, problem="The RayJob spec is invalid: no RayCluster"),
+    )
+    account = explain(dossier_of(story))
+    assert account.failure_class == "invalid-manifest"
+    assert counted_as(account, [read_event(one) for one in recorded(story)]) == ""
