@@ -11,11 +11,12 @@ from jobledger.core.batchjob.names import MANAGED_BY
 from jobledger.core.jobs.retries.job_deadline import (
     JOB_DEADLINE,
     JOB_DEADLINE_ANNOTATION,
-    SHOWN_MAX,
+    POLICY,
+    may_forbid,
     read_job_deadline,
 )
 from jobledger.core.jobs.retries.options import NOTHING_ASKED, RetryOptions
-from jobledger.core.jobs.retries.slips import is_slip_of, slips
+from jobledger.core.jobs.retries.slips import complaint, slips
 from jobledger.core.log.storable import word
 from jobledger.core.values.documents import Manifest, child
 from jobledger.core.values.our_prefix import OUR_PREFIX
@@ -69,10 +70,9 @@ def read_spec(manifest: Manifest) -> ReadSpec:
     """
     spec = child(manifest, "spec")
     limit, problems = _backoff_limit(manifest)
-    asked = read_job_deadline(manifest, known=KNOWN)
+    asked = read_job_deadline(manifest, known=KNOWN, has_retries=True)
     annotations = child(manifest, "metadata", "annotations")
-    meant = slips(annotations, KNOWN)
-    names = [key.removeprefix(OUR_PREFIX) for key in meant]
+    meant = {may_forbid(key, str(annotations[key])) for key in slips(annotations, KNOWN)}
     is_unclear = JOB_DEADLINE_ANNOTATION in annotations and not asked.seconds
     read = BatchJobSpec(
         suspend=spec.get("suspend") is True,
@@ -80,8 +80,8 @@ def read_spec(manifest: Manifest) -> ReadSpec:
         backoff_limit=limit,
         options=RetryOptions(
             job_deadline_seconds=asked.seconds or None,
-            unclear=any("=" in str(annotations[key]) for key in meant),
-            deadline_unclear=is_unclear or any(is_slip_of(name, (JOB_DEADLINE,)) for name in names),
+            unclear=POLICY in meant,
+            deadline_unclear=is_unclear or JOB_DEADLINE in meant,
         ),
     )
     return ReadSpec(read, (*problems, *asked.problems))
@@ -93,8 +93,5 @@ def _backoff_limit(manifest: Manifest) -> tuple[int, tuple[str, ...]]:
         return 0, ()
     if re.fullmatch(r"[0-9]{1,9}", written.strip()) and int(written) <= BACKOFF_LIMIT_MAX:
         return int(written), ()
-    told = (
-        f"annotation {BACKOFF_LIMIT_ANNOTATION} is left out: {written[:SHOWN_MAX]!a}: "
-        f"write a whole number from 0 to {BACKOFF_LIMIT_MAX}"
-    )
-    return 0, (told,)
+    wanted = f"write a whole number from 0 to {BACKOFF_LIMIT_MAX}"
+    return 0, (complaint(BACKOFF_LIMIT_ANNOTATION, written, wanted),)

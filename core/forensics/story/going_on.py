@@ -14,7 +14,7 @@ from jobledger.core.jobs.evidence.scene import waiting_beside
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.reported_errors import is_new_trouble
-from jobledger.core.kinds import NOTHING, ROLES, evolve, part_of, shows_ready_pods
+from jobledger.core.kinds import NOTHING, ROLES, JobState, evolve, part_of, shows_ready_pods
 from jobledger.core.values.instants import rfc3339
 
 REFUSAL_MAX = 700
@@ -41,10 +41,14 @@ THEN = {
 
 def standing_now(name: str, events: Sequence[ReadEvent]) -> Sentence:
     """Return the phase of a job and the attempt it is in, with the events that brought both."""
-    text, versions = _standing(events)
-    last = events[-1]
-    waits = "it goes on once spec.suspend is false" if text.startswith(SUSPENDED) else ""
-    told = f"{name} is {text}; {waits or 'it has not ended'}, and its last event is of"
+    state, text, versions = _standing(events)
+    last, spec = events[-1], None if state.manifest is None else state.manifest.spec
+    waits = "it has not ended"
+    if text.startswith(SUSPENDED):
+        waits = "it goes on once spec.suspend is false"
+    if spec is not None and not spec.is_ours and state.recorded is None:
+        waits = f"nothing is done for it while its spec.managedBy is {spec.managed_by!a}"
+    told = f"{name} is {text}; {waits}, and its last event is of"
     return Sentence(
         text=f"{told} {rfc3339(last.occurred_at)}.",
         versions=tuple(sorted({*versions, last.version})),
@@ -53,7 +57,7 @@ def standing_now(name: str, events: Sequence[ReadEvent]) -> Sentence:
 
 def stood_when_deleted(name: str, events: Sequence[ReadEvent], gone: ReadEvent) -> Sentence:
     """Return when a job was deleted that had not ended, and how it stood."""
-    text, versions = _standing([read for read in events if read.version < gone.version])
+    _, text, versions = _standing([read for read in events if read.version < gone.version])
     told = f"{name} was deleted at {rfc3339(gone.occurred_at)}, before it had ended: it was {text}."
     return Sentence(text=told, versions=tuple(sorted({*versions, gone.version})))
 
@@ -66,8 +70,8 @@ def rejection(what: str, rejected: ReadEvent) -> Sentence:
     return Sentence(text=text, versions=(rejected.version,))
 
 
-def _standing(events: Sequence[ReadEvent]) -> tuple[str, set[int]]:
-    """Return phase and attempt with since when, in words, and the events that brought them."""
+def _standing(events: Sequence[ReadEvent]) -> tuple[JobState, str, set[int]]:
+    """Return how a job stands, that in words with since when, and the events that brought it."""
     state, phase, attempt = NOTHING, "", 0
     since = began = events[0]
     for read in events:
@@ -82,7 +86,7 @@ def _standing(events: Sequence[ReadEvent]) -> tuple[str, set[int]]:
         text += f", in attempt {attempt}"
         at = rfc3339(began.occurred_at)
         text += f" since {at}" if at != rfc3339(since.occurred_at) else ""
-    return text, {since.version, began.version}
+    return state, text, {since.version, began.version}
 
 
 def waited_for_and_seen(

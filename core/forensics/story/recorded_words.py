@@ -1,4 +1,4 @@
-"""Words for a job that another controller drives: what was seen of it, and what was inferred."""
+"""Words for what else a job was told, and for one that another controller drives or drove."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,6 +15,7 @@ _TOLD: tuple[type, ...] = (
     shared.LedgerBehindFound,
     shared.RecoveredFromCluster,
     shared.ControlTaken,
+    shared.AnnotationsRejected,
 )
 
 
@@ -45,3 +46,5 @@ def others_told(events: Iterable[ReadEvent]) -> Iterator[tuple[str, int]]:
             yield f"From {since} until {at} it was held: {lost}.", read.version
         elif isinstance(event, shared.ControlTaken):
             yield f"From {at} on it was controlled here.", read.version
+        else:
+            yield f"At {at} its user was told: {in_words(event)}.", read.version

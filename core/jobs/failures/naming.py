@@ -8,8 +8,8 @@ from jobledger.core.jobs.failures.rule import FailureRule
 from jobledger.core.jobs.failures.rules import CAUSES, RULES
 from jobledger.core.jobs.history.signs import Source
 from jobledger.core.jobs.retries.failures import FailureClass
-from jobledger.core.jobs.retries.job_deadline import SHOWN_MAX
 from jobledger.core.jobs.retries.options import Answer, RetryRule
+from jobledger.core.jobs.retries.slips import SHOWN_MAX
 
 AT_VERDICT = frozenset(
     {

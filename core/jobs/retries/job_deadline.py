@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from jobledger.core.jobs.retries.slips import at_most_named, slips
+from jobledger.core.jobs.retries.slips import at_most_named, complaint, is_slip_of, slips
 from jobledger.core.values.documents import Manifest, child
 from jobledger.core.values.durations import SECONDS_MAX, duration_seconds
 from jobledger.core.values.instants import Instant, go_time, later
@@ -19,14 +19,14 @@ from jobledger.core.values.our_prefix import OUR_PREFIX
 JOB_DEADLINE = "job-deadline-seconds"
 """Name of the annotation behind the prefix."""
 
+POLICY = "retry-policy"
+"""Name of the annotation, which RayJobs alone take, about classes of failures."""
+
 JOB_DEADLINE_ANNOTATION = f"{OUR_PREFIX}{JOB_DEADLINE}"
 """Asks for the deadline; its value is a duration."""
 
 WANTED = f"a duration from 1 to {SECONDS_MAX} seconds, as in 90, 90s or 1h30m"
 """What may be written."""
-
-SHOWN_MAX = 80
-"""So much of an annotation is repeated when it is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,23 @@ def deadline_seconds(written: str) -> int | None:
     return found if found is not None and 1 <= found <= SECONDS_MAX else None
 
 
-def read_job_deadline(job: Manifest, known: Sequence[str] = (JOB_DEADLINE,)) -> AskedDeadline:
+def read_job_deadline(
+    job: Manifest, known: Sequence[str] = (JOB_DEADLINE,), *, has_retries: bool = False
+) -> AskedDeadline:
     """Return what the annotation asks for, of a job that takes none about classes of failures.
 
     Names that are much like a `known` one (of those that the kind of job takes, behind the prefix),
-    and those that RayJobs take for their retries, are named.
+    and those that RayJobs take for their retries, are named. What might forbid a retry is told so
+    if the kind of job `has_retries`.
     """
     annotations = child(job, "metadata", "annotations")
     verb = "is" if len(known) == 1 else "are"
     names = ", ".join(sorted(known))
     said = f"there is no such annotation of this kind of job; known {verb} {names}"
     unknown = [
-        _left_out(key, written, said)
+        complaint(
+            key, written, said, forbids_retries=has_retries and bool(may_forbid(key, written))
+        )
         for key in slips(annotations, known)
         if isinstance(written := annotations[key], str)
     ]
@@ -67,12 +72,19 @@ def read_job_deadline(job: Manifest, known: Sequence[str] = (JOB_DEADLINE,)) -> 
     seconds = deadline_seconds(written.strip())
     if seconds is not None:
         return AskedDeadline(seconds, problems)
-    told = _left_out(JOB_DEADLINE_ANNOTATION, written, f"write {WANTED}")
+    wanted = f"write {WANTED}"
+    told = complaint(JOB_DEADLINE_ANNOTATION, written, wanted, forbids_retries=has_retries)
     return AskedDeadline(problems=(told, *problems))
 
 
-def _left_out(key: str, written: str, why: str) -> str:
-    return f"annotation {key} is left out: {written[:SHOWN_MAX]!a}: {why}"
+def may_forbid(key: str, written: str) -> str:
+    """Return what an annotation that is not known may have been meant for, if it limits retries.
+
+    It is a policy where it has the form of one, or this deadline by a name that is much alike.
+    """
+    if "=" in written:
+        return POLICY
+    return JOB_DEADLINE if is_slip_of(key.removeprefix(OUR_PREFIX), (JOB_DEADLINE,)) else ""
 
 
 def due_at(since: Instant, seconds: int) -> Instant:

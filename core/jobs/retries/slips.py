@@ -8,6 +8,9 @@ from jobledger.core.values.our_prefix import OUR_PREFIX
 UNKNOWN_MAX = 8
 """So many annotations that are not known are named one by one."""
 
+SHOWN_MAX = 80
+"""So much of an annotation is repeated when it is named."""
+
 _DEADLINE = "deadline"
 _ALIKE = 0.75
 """So much alike are names of which one is a slip of the pen; 1 is the same."""
@@ -42,3 +45,9 @@ def at_most_named(problems: list[str]) -> list[str]:
     if more > 0:
         named.append(f"{more} more annotations under {OUR_PREFIX} are not known")
     return named
+
+
+def complaint(key: str, written: str, why: str, *, forbids_retries: bool = False) -> str:
+    """Return what is told of an annotation that cannot be understood."""
+    done = "is left out" if not forbids_retries else "cannot be understood, so nothing is retried"
+    return f"annotation {key} {done}: {written[:SHOWN_MAX]!a}: {why}"

@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from jobledger.core.jobs.failures.naming import read_subject
 from jobledger.core.jobs.retries.job_deadline import (
     JOB_DEADLINE,
-    SHOWN_MAX,
+    POLICY,
     WANTED,
     deadline_seconds,
+    may_forbid,
 )
 from jobledger.core.jobs.retries.options import (
     NOTHING_ASKED,
@@ -26,7 +27,7 @@ from jobledger.core.jobs.retries.options import (
     RetryOptions,
     RetryRule,
 )
-from jobledger.core.jobs.retries.slips import at_most_named, is_slip_of, slips
+from jobledger.core.jobs.retries.slips import SHOWN_MAX, at_most_named, complaint, slips
 from jobledger.core.rayjob.spec.go_values import texts
 from jobledger.core.rayjob.spec.spec import RayJobSpec, SubmissionMode, read_spec
 from jobledger.core.values.documents import Manifest, child
@@ -39,10 +40,9 @@ SECONDS_MAX = 7 * 24 * 60 * 60
 UNCOUNTED_MAX = 1000
 """Most retries without counting that can be asked for."""
 
-_POLICY = "retry-policy"
 _RETRY_ON = "retry-on"
 _SAME_CLUSTER, _NEW_CLUSTER = "same-cluster", "new-cluster"
-_FATAL = frozenset({_POLICY, JOB_DEADLINE})
+_FATAL = frozenset({POLICY, JOB_DEADLINE})
 """Annotations that limit what is retried: with a slip in one of them nothing is."""
 
 _SECONDS = f"a duration from 0 to {SECONDS_MAX} seconds, as in 90, 90s or 1h30m"
@@ -73,18 +73,20 @@ def read_retry_options(job: Manifest) -> ReadOptions:
             options = read(options, annotations[key].strip())
         except _Wrong as wrong:
             options = _unclear(options, name)
-            problems.append(_problem(key, annotations[key], str(wrong), fatal=name in _FATAL))
+            problems.append(
+                complaint(key, annotations[key], str(wrong), forbids_retries=name in _FATAL)
+            )
     unknown = _unknown(annotations)
     problems += at_most_named(list(unknown.values()))
     for key in unknown:
-        options = _unclear(options, _meant_limit(key, annotations[key]))
+        options = _unclear(options, may_forbid(key, annotations[key]))
     if options.rules and (why := _never_retries(read_spec(job))):
-        key = f"{OUR_PREFIX}{_POLICY}"
-        problems.append(_problem(key, annotations[key], why))
+        key = f"{OUR_PREFIX}{POLICY}"
+        problems.append(complaint(key, annotations[key], why))
         options = replace(options, rules=())
     if options.same_cluster and (why := always_a_new_cluster(read_spec(job), options)):
         key = f"{OUR_PREFIX}{_RETRY_ON}"
-        problems.append(_problem(key, annotations[key], why))
+        problems.append(complaint(key, annotations[key], why))
         options = replace(options, same_cluster=False)
     return ReadOptions(options, tuple(problems))
 
@@ -93,30 +95,19 @@ def _unclear(options: RetryOptions, name: str) -> RetryOptions:
     """Return the options where what an annotation limits is not known."""
     return replace(
         options,
-        unclear=options.unclear or name == _POLICY,
+        unclear=options.unclear or name == POLICY,
         deadline_unclear=options.deadline_unclear or name == JOB_DEADLINE,
     )
-
-
-def _problem(key: str, value: str, why: str, *, fatal: bool = False) -> str:
-    done = "is left out" if not fatal else "cannot be understood, so nothing is retried"
-    return f"annotation {key} {done}: {value[:SHOWN_MAX]!a}: {why}"
 
 
 def _unknown(annotations: Mapping[str, str]) -> dict[str, str]:
     """Return complaints about annotations that look as if meant for here: a slip of the pen."""
     why = f"there is no such annotation; known are {', '.join(sorted(_READERS))}"
+    meant = {key: annotations[key] for key in slips(annotations, _READERS)}
     return {
-        key: _problem(key, annotations[key], why, fatal=_meant_limit(key, annotations[key]) != "")
-        for key in slips(annotations, _READERS)
+        key: complaint(key, written, why, forbids_retries=bool(may_forbid(key, written)))
+        for key, written in meant.items()
     }
-
-
-def _meant_limit(key: str, value: str) -> str:
-    """Return what one of a name that is not known was meant to be: the policy, or the deadline."""
-    if "=" in value:
-        return _POLICY
-    return JOB_DEADLINE if is_slip_of(key.removeprefix(OUR_PREFIX), (JOB_DEADLINE,)) else ""
 
 
 def _never_retries(spec: RayJobSpec) -> str:
@@ -243,7 +234,7 @@ def _job_deadline(options: RetryOptions, value: str) -> RetryOptions:
 
 
 _READERS: Mapping[str, Callable[[RetryOptions, str], RetryOptions]] = {
-    _POLICY: _policy,
+    POLICY: _policy,
     "retry-uncounted-max": _uncounted,
     "retry-delay-seconds": _delay,
     "retry-delay-max-seconds": _delay_max,

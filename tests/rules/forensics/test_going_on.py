@@ -62,6 +62,29 @@ def test_a_job_that_was_deleted_while_it_was_not_valid_is_told_as_deleted() -> N
     )
 
 
+def test_a_job_that_was_given_to_another_controller_says_so() -> None:
+    """Its phase stays as it is, whatever becomes of what it ran on."""
+    elsewhere = manifest(60, generation=2, managed_by="kueue.x-k8s.io/multikueue", finalizer=True)
+    first = told(*stories.working(), elsewhere)[0]
+    assert "; nothing is done for it while its spec.managedBy is 'kueue.x-k8s.io/mul" in first
+    back = told(*stories.working(), elsewhere, manifest(70, generation=3, finalizer=True))[0]
+    assert "; it has not ended, " in back
+
+
+SLIP = "annotation jobledger.dev/backoff-limit is left out: '1000': write a whole number"
+
+
+@pytest.mark.parametrize("story", [batchjobs.running, batchjobs.failing])
+def test_an_annotation_that_is_left_out_is_told(
+    story: Callable[..., tuple[batchjobs.Step, ...]],
+) -> None:
+    """Else it only says that there is no retry, and not that one was asked for."""
+    events = stored(recorded_job(story(more={"option_problems": (SLIP,)})))
+    found = explain(Dossier(events=events, evidence=reader_of({}), origin="a test"))
+    texts = [one.text for one in found.sentences]
+    assert f"At 2026-11-21T12:00:00Z its user was told: {SLIP}." in texts
+
+
 UNSHOWN = (
     "Its status cannot be written since 2026-11-21T12:00:31Z, as of 2026-11-21T12:01:32Z: "
     "403 Forbidden."
