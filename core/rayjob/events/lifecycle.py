@@ -316,8 +316,9 @@ class JobDeleted(Struct, frozen=True, kw_only=True):
 class SuspensionPostponed(Struct, frozen=True, kw_only=True):
     """The job is to be suspended, in a phase that does not honour it.
 
-    It takes effect in the next phase that does. Source: KubeRay honours `spec.suspend` in
-    Initializing and Running only.
+    It takes effect in the next phase that does; Retrying is left as soon as nothing of the attempt
+    is left, without the rest of its pause. Source: KubeRay honours `spec.suspend` in Initializing
+    and Running only.
     """
 
     at: Instant

@@ -148,7 +148,8 @@ def _clean_up(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
         return ()
     if state.phase is Phase.SUSPENDING:
         return (JobSuspended(at=at, attempt=attempt.number),)
-    if not attempt.retry_due:
+    suspends = state.manifest is not None and state.manifest.spec.suspend
+    if not attempt.retry_due and not suspends:  # in a pause no queue holds what the job had
         return ()
     return (AttemptCleared(at=at, attempt=attempt.number, kept_cluster=kept),)
 

@@ -3,6 +3,7 @@
 from jobledger.core.jobs.events import LedgerBehindFound
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.retries.options import RetryOptions
 from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import (
     AttemptCleared,
@@ -44,6 +45,14 @@ GONE = (
     asked(EffectKind.DELETE_CLUSTER, cluster_of(), uid="cluster-1", generation=2),
     asked(EffectKind.DELETE_SUBMITTER, JOB, uid="submitter-1", generation=2),
 )
+PAUSING = (
+    *working(backoff_limit=1, options=RetryOptions(delay_seconds=500)),
+    *failing(),
+    done(EffectKind.DELETE_SUBMITTER, 43, gone=True),
+    done(EffectKind.DELETE_CLUSTER, 43),
+    cluster_gone(44),
+)
+"""Nothing of its first attempt is left, and the retry is due later."""
 
 
 @table(
@@ -149,6 +158,29 @@ GONE = (
             ClusterVanished(at=WHEN, name=cluster_of(), uid="cluster-1", asked=True),
             AttemptCleared(at=WHEN, attempt=1),
             JobSuspended(at=WHEN, attempt=1),
+        ),
+    ),
+    Row(
+        rule="a job is suspended in the pause before a retry, once nothing of it is left",
+        given=PAUSING,
+        when=SUSPEND,
+        then=(
+            received(SUSPEND),
+            SuspensionPostponed(at=WHEN, phase="Retrying"),
+            AttemptCleared(at=WHEN, attempt=1),
+            JobSuspended(at=WHEN, attempt=1),
+            cancelled(DecisionKind.RETRY, "the job is Suspended, Ray says nothing"),
+        ),
+    ),
+    Row(
+        rule="resumed it begins at once: what was left of the pause is not waited for",
+        given=(*PAUSING, SUSPEND),
+        when=RESUME,
+        then=(
+            received(RESUME),
+            JobResumed(at=WHEN),
+            started(2, generation=3),
+            asked(EffectKind.CREATE_CLUSTER, cluster_of(2), attempt=2, generation=3),
         ),
     ),
     Row(
