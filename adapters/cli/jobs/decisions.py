@@ -17,13 +17,17 @@ from jobledger.adapters.cli.options import (
     settings_from,
 )
 from jobledger.adapters.cli.output import Output, show
-from jobledger.adapters.ledger_wiring import Ledger, ledger
+from jobledger.adapters.ledger_wiring import ledger
 from jobledger.core.jobs.rows import DecisionRow
-from jobledger.core.ports.history import JobFilter
+from jobledger.core.ports.history import History, JobFilter
+from jobledger.core.ports.pending import PendingDecisions
 from jobledger.core.values.ids import SHARDS
 
 COLUMNS = ("job", "attempt", "kind", "state", "due_at", "cause", "resolution")
 JOBS_MAX = 100_000
+
+_FURTHER = 10
+"""So many times as many are read where too few were of the jobs that are asked for."""
 
 
 def decisions(
@@ -50,18 +54,27 @@ def decisions(
                 for item in opened.history.decisions(row.stream_id)
             ]
         else:
-            rows = _pending(opened, namespace, cluster, limit)
+            wanted = JobFilter(cluster=cluster, namespace=namespace, open_only=True)
+            rows = pending_of(opened.pending, opened.history, wanted, limit)
     show(output, rows, COLUMNS)
 
 
-def _pending(opened: Ledger, namespace: str, cluster: str, limit: int) -> list[dict[str, object]]:
-    found = opened.pending.pending(frozenset(range(SHARDS)), limit)
-    wanted = JobFilter(cluster=cluster, namespace=namespace, open_only=True)
-    names = {
-        row.stream_id: f"{row.namespace}/{row.name}"
-        for row in opened.history.jobs(wanted, JOBS_MAX)
-    }
-    return [_row(item, names[item.stream_id]) for item in found if item.stream_id in names]
+def pending_of(
+    pending: PendingDecisions, history: History, wanted: JobFilter, limit: int
+) -> list[dict[str, object]]:
+    """Return the first `limit` pending decisions of these jobs, by due time.
+
+    Decisions do not know the namespace of their job: more are read until enough are of these.
+    """
+    jobs = history.jobs(wanted, JOBS_MAX)
+    names = {row.stream_id: f"{row.namespace}/{row.name}" for row in jobs}
+    reach = limit
+    while True:
+        found = pending.pending(frozenset(range(SHARDS)), reach)
+        rows = [_row(item, names[item.stream_id]) for item in found if item.stream_id in names]
+        if len(rows) >= limit or len(found) < reach:
+            return rows[:limit]
+        reach *= _FURTHER
 
 
 def _row(item: DecisionRow, job: str) -> dict[str, object]:
