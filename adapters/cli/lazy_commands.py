@@ -2,7 +2,9 @@
 
 import signal
 import sys
+from collections.abc import Callable
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -99,9 +101,27 @@ def _loaded(name: str) -> Any:  # noqa: ANN401 see above
     module, attribute = COMMANDS[name]
     found: Any = getattr(import_module(module), attribute)
     if isinstance(found, typer.Typer):
-        group = typer.main.get_group(found)
+        group: Any = typer.main.get_group(found)
         group.name = name
+        for command in group.commands.values():
+            _take_no_empty_option(command)
         return group
     alone = typer.Typer(add_completion=False)
     alone.command(name, help=SAID_OTHERWISE.get(name))(found)
-    return typer.main.get_command(alone)
+    return _take_no_empty_option(typer.main.get_command(alone))
+
+
+def _take_no_empty_option(command: Any) -> Any:  # noqa: ANN401 see above
+    """Have a command refuse `--queue "$UNSET"`, which would mean that nothing was asked for."""
+    for parameter in command.params:
+        if parameter.param_type_name == "option" and parameter.callback is None:
+            parameter.process_value = partial(_not_empty, parameter, parameter.process_value)
+    return command
+
+
+def _not_empty(parameter: Any, process: Callable[..., Any], ctx: Any, value: Any) -> Any:  # noqa: ANN401 see above
+    source = ctx.get_parameter_source(parameter.name)
+    given = value if isinstance(value, list | tuple) else (value,)
+    if source is not None and source.name == "COMMANDLINE" and "" in given:
+        raise typer.BadParameter("it is empty; leave it out", ctx=ctx, param=parameter)
+    return process(ctx, value)

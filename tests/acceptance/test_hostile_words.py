@@ -160,7 +160,7 @@ def test_a_phase_that_there_is_none_of(filled: Terminal) -> None:
 
 
 def test_a_name_of_nothing_means_no_job(filled: Terminal) -> None:
-    for command in ("history", "explain", "export", "get", "decisions"):
+    for command in ("history", "explain", "export", "get", "decisions", "replay"):
         for name in ("", " ", "default/"):
             assert_told(filled.jobledger(command, name, code=ExitCode.USAGE), "names no job")
 

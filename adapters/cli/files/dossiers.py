@@ -38,7 +38,7 @@ def is_file(job: str) -> bool:
 
 def is_directory(job: str) -> bool:
     """Return whether JOB is a directory."""
-    return _is_there(Path(job).is_dir)
+    return job != "" and _is_there(Path(job).is_dir)
 
 
 def _is_there(is_so: Callable[[], bool]) -> bool:

@@ -33,13 +33,13 @@ BUNDLES = ("*.bundle", "*.bundle.gz")
 
 def replay(
     job: Annotated[
-        str,
+        str | None,
         typer.Argument(
             autocompletion=complete_job,
             help="Name, namespace/name, UID or stream; a bundle; or a directory of bundles. "
             "Without it: every job of the ledger.",
         ),
-    ] = "",
+    ] = None,
     namespace: NamespaceOption = "",
     cluster: ClusterOption = "",
     processes: Annotated[
@@ -56,11 +56,11 @@ def replay(
 ) -> None:
     """Refold a job and decide it again with today's code; show where that differs."""
     settings = settings_from(database_url, data_dir)
-    if job and (is_file(job) or not is_directory(job)):
+    if job is not None and (is_file(job) or not is_directory(job)):
         with dossier(settings, job, namespace, cluster) as found:
             name = f"{found.identity.namespace}/{found.identity.name}"
             results = {name: decide_again(item.record for item in found.events)}
-    elif job:
+    elif job is not None:
         results = dict(_directory(Path(job)))
     else:
         with ledger(settings) as opened:

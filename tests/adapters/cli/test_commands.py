@@ -30,3 +30,23 @@ def test_a_namespace_or_cluster_that_is_given_and_empty_is_not_all(
     ended = CliRunner().invoke(app, [*command, option, ""], env={"COLUMNS": "120"})
     assert ended.exit_code == ExitCode.USAGE
     assert "it is empty; leave it out for all of them" in ended.output
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ["report", "cost", "--queue", ""],
+        ["report", "failures", "--until="],
+        ["history", "train", "--at", ""],
+        ["get", "--phase", ""],
+        ["what-if", "--retry", ""],
+        ["verify", "--archives", ""],
+        ["archive", "create", "--to", ""],
+    ],
+)
+def test_an_option_that_is_given_and_empty_is_not_left_out(typed: list[str]) -> None:
+    """As in `report cost --queue "$UNSET"`, which told the cost of all queues."""
+    nowhere = {"COLUMNS": "120", "DATABASE_URL": "postgresql://127.0.0.1:1/none"}
+    ended = CliRunner().invoke(app, typed, env=nowhere)
+    assert ended.exit_code == ExitCode.USAGE
+    assert "it is empty; leave it out" in ended.output
