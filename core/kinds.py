@@ -114,8 +114,15 @@ def known_marks(state: JobState) -> frozenset[str]:
     return kind_of(state).observing.known_marks(state)
 
 
-def reopens(seen: JobObservation) -> bool:
+def kept(state: JobState) -> str:
+    """Return the UID of what is still there of a job that is over; empty: nothing is."""
+    return kind_of(state).observing.kept(state)
+
+
+def reopens(seen: JobObservation, kept: str = "") -> bool:
     """Return whether what is no look at a job itself can mean something after its end.
+
+    `kept` is the UID of what was still there then: only that it goes is news.
 
     That its last status was written mostly comes after it: without a note of that in the log the
     next run would not know the status as one of ours.
@@ -123,7 +130,7 @@ def reopens(seen: JobObservation) -> bool:
     if isinstance(seen, EffectEnded | DecisionDue | EvidenceSeen | AboutStatus):
         return True
     kind = _OF_OBSERVATION.get(type(seen))
-    return kind is not None and kind.observing.reopens(seen)
+    return kind is not None and kind.observing.reopens(seen, kept)
 
 
 def kind_of_type(stored: str) -> AnyKind | None:

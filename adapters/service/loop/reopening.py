@@ -10,7 +10,7 @@ def may_reopen(finished: Finished, observation: JobObservation) -> bool:
     """Return whether a finished job has to be read, to see what an observation means to it."""
     found = job_seen(observation)
     if found is None:
-        return reopens(observation)
+        return reopens(observation, finished.kept)
     kind, seen = found
     if seen.in_between and kind.observing.shows_end(observation):
         return False

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from jobledger.adapters.service.objects.by_shard import ByShard
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.catalogue import read_event
-from jobledger.core.kinds import JobState, is_open, kind_of
+from jobledger.core.kinds import JobState, is_open, kept, kind_of
 from jobledger.core.log.chain import GENESIS
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.log.recording import Tail
@@ -82,6 +82,8 @@ class Finished:
     """Whether it was only recorded when it was let go."""
     version: int = 0
     """Where its stream ended then."""
+    kept: str = ""
+    """UID of what was still there of it then; empty: nothing was, or nobody knows."""
 
 
 def _goes_on(stored: Sequence[StoredEvent], end: Tail) -> bool:
@@ -187,6 +189,7 @@ class Slots:
                 leaving=manifest.deleting_at is not None,
                 recorded=state.recorded is not None,
                 version=slot.tail.version,
+                kept=kept(state),
             )
         return True
 

@@ -34,7 +34,7 @@ def _known_marks(state: BatchJobState) -> frozenset[str]:
     return frozenset(marks) - {""}
 
 
-def _reopens(seen: BatchJobObservation) -> bool:
+def _reopens(seen: BatchJobObservation, _kept: str) -> bool:
     if isinstance(seen, AttemptJobSeen):  # after the end none should be at work
         return seen.end is None and not seen.deleting
     return isinstance(seen, BatchJobGone)

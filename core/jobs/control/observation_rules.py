@@ -21,8 +21,12 @@ class ObservationRules(Generic[State, Observation]):
     """
     known_marks: Callable[[State], frozenset[str]]
     """Names and UIDs of the objects that a job's state knows, or waits for."""
-    reopens: Callable[[Observation], bool]
-    """Whether one, besides the look at the job itself, can mean something to a job that is over."""
+    reopens: Callable[[Observation, str], bool]
+    """Whether one, besides the look at the job itself, can mean something to a job that is over,
+    of which so much is `kept`."""
+    kept: Callable[[State], str] = lambda _: ""
+    """UID of the object that is still there once a job is over, and of which only the end is news
+    from then on; empty: none is."""
     shows_end: Callable[[Observation], bool]
     """Whether the look at the job itself has the status of a job that has ended."""
     turning_points: tuple[type, ...]

@@ -48,7 +48,17 @@ def _known_marks(state: RayJobState) -> frozenset[str]:
     return frozenset(names | {one.uid for one in there if one is not None}) - {""}
 
 
-def _reopens(seen: RayJobObservation) -> bool:
+def _kept(state: RayJobState) -> str:
+    """Return the RayCluster that stays, or is shared: how it fares is no news after the end."""
+    attempt, cluster = state.attempt, state.cluster
+    if attempt is None or attempt.cleared or cluster is None or cluster.deleting:
+        return ""
+    return cluster.uid if cluster.name == attempt.cluster_name else ""
+
+
+def _reopens(seen: RayJobObservation, kept: str) -> bool:
+    if isinstance(seen, ClusterSeen) and seen.uid == kept:
+        return seen.deleting
     return isinstance(seen, _REOPENING)
 
 
@@ -68,6 +78,7 @@ RAYJOB_OBSERVING: ObservationRules[RayJobState, RayJobObservation] = Observation
     known_marks=_known_marks,
     subject=_subject,
     reopens=_reopens,
+    kept=_kept,
     shows_end=_shows_end,
     may_be_old=_may_be_old,
 )

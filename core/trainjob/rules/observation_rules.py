@@ -44,7 +44,7 @@ def _known_marks(state: TrainJobState) -> frozenset[str]:
     return frozenset({state.identity.name, jobset, *sources}) - {""}
 
 
-def _reopens(seen: TrainJobObservation) -> bool:
+def _reopens(seen: TrainJobObservation, _kept: str) -> bool:
     if isinstance(seen, JobSetSeen):  # after the end none should be at work
         return seen.end is None and not seen.deleting
     return isinstance(seen, TrainJobGone | ProgressSeen)

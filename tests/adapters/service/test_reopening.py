@@ -10,8 +10,9 @@ from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCac
 from jobledger.adapters.service.work.slots import Finished
 from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.rayjob.observations.observations import SeenStatus
+from jobledger.core.values.ids import StreamId
 from tests.adapters.service.turns import TurnBench, a_job, seen
-from tests.support.rayjob_builders import IDENTITY, manifest
+from tests.support.rayjob_builders import IDENTITY, cluster, manifest
 
 DONE = Finished(generation=1, leaving=False)
 RECORDED = dataclasses.replace(DONE, recorded=True)
@@ -88,3 +89,28 @@ def test_that_control_of_finished_jobs_was_given_up_is_written_down_once() -> No
     bench.see(*(seen(name, status=ended, recorded="why", at=60) for name in names))
     bench.take()
     assert (bench.store.read, bench.versions(*streams)) == ([], before)
+
+
+def test_how_a_kept_raycluster_fares_reads_no_finished_job_again() -> None:
+    """A shared RayCluster whose size changes would have every job read that ever ran on it."""
+    bench, names = TurnBench(), ("one", "two", "three")
+    streams = [a_job(name) for name in names]
+    ended = SeenStatus(phase="Complete", cluster_name="c", job_id="j", job_status="SUCCEEDED")
+    bench.see(*(seen(name, status=ended, cluster_selector="c") for name in names))
+    bench.take()
+
+    def changes(at: float, *, deleting: bool = False) -> list[StreamId]:
+        bench.store.read.clear()
+        change = cluster(
+            "ready", at, name="c", uid="c-1", owned=False, deleting=deleting, status={"at": str(at)}
+        )
+        for stream in streams:
+            bench.inbox.put(stream, change)
+        bench.take()
+        return bench.store.read
+
+    assert changes(10) == streams
+    before = bench.versions(*streams)
+    assert [changes(at) for at in (11, 12, 13)] == [[], [], []]
+    assert bench.versions(*streams) == before
+    assert changes(14, deleting=True) == streams

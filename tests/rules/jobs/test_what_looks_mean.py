@@ -7,12 +7,15 @@ from msgspec.structs import replace
 
 from jobledger.core.batchjob.observations import SeenBatchStatus
 from jobledger.core.batchjob.state import AttemptJob, UnknownJob
+from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.kinds import (
     TURNING_POINTS,
     JobObservation,
     JobState,
     altered,
+    decide,
     job_seen,
+    kept,
     known_marks,
     marks_of,
     reopens,
@@ -228,6 +231,50 @@ def test_what_a_job_knows_or_waits_for_is_kept_before_what_others_made(
 )
 def test_after_the_end_few_things_mean_something(seen: JobObservation, *, meaning: bool) -> None:
     assert reopens(seen) is meaning
+
+
+ON_A_SHARED_ONE = (
+    *rayjob_stories.seen(cluster_selector=rayjob_stories.SELECTED),
+    ray.cluster("ready", 10, name=rayjob_stories.SELECTED, uid="shared", owned=False),
+    ray.done(EffectKind.CREATE_SUBMITTER, 11, uid="submitter-1"),
+    ray.poll("SUCCEEDED", 60, started_at=25, ended_at=50),
+    ray.submitter("Complete", 61),
+)
+
+
+@pytest.mark.parametrize(
+    ("story", "uid", "owned"),
+    [(rayjob_stories.succeeded(), "cluster-1", True), (ON_A_SHARED_ONE, "shared", False)],
+)
+def test_of_a_raycluster_that_stays_after_the_end_only_its_deletion_is_news(
+    story: rayjob_stories.Story, uid: str, *, owned: bool
+) -> None:
+    state = play(RAYJOB, story).state
+    assert kept(state) == uid
+    name = state.cluster.name if state.cluster is not None else ""
+    for shown in ("ready", "failed", "suspended", ""):
+        fares = ray.cluster(
+            shown, 99, name=name, uid=uid, owned=owned, address="elsewhere:8265", status={"a": 1}
+        )
+        assert not reopens(fares, kept(state))
+        assert not decide(state, fares).events
+    for news in (
+        ray.cluster("ready", 99, name=name, uid=uid, owned=owned, deleting=True),
+        ray.cluster("ready", 99, name=name, uid="another", owned=owned),
+        ray.cluster_gone(99, uid=uid, name=name),
+    ):
+        assert reopens(news, kept(state))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        (ray.cluster("ready", 99, deleting=True),),
+        (ray.cluster_gone(99),),
+    ],
+)
+def test_what_goes_after_the_end_is_kept_no_more(more: rayjob_stories.Story) -> None:
+    assert kept(play(RAYJOB, (*rayjob_stories.succeeded(), *more)).state) == ""
 
 
 def rayjob_shows(phase: str) -> JobObservation:
