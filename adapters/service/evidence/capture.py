@@ -214,6 +214,6 @@ def _scene(
         uid=about.uid,
         address=known.address,
         job_id=known.job_id,
-        is_well=known.is_well,
+        is_well=known.is_well or known.is_stopped,
         began=known.began,
     )

@@ -91,7 +91,8 @@ class Scene:
     """`host:port` of the head; empty: it is not asked."""
     job_id: str = ""
     is_well: bool = False
-    """Unless a Pod says otherwise: the Ray job has ended by itself, and this is not why."""
+    """Unless a Pod says otherwise: the program has ended by itself, or somebody ends it while it
+    runs, and this is not why."""
     began: Instant | None = None
     """When the Ray job did, if it is known."""
     warned_of: tuple[SceneObject, ...] = ()

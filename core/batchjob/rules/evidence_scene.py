@@ -2,6 +2,7 @@
 
 from jobledger.core.batchjob.phases import Phase
 from jobledger.core.batchjob.state import BatchJobState, pods_of
+from jobledger.core.jobs.control.dormancy import is_leaving
 from jobledger.core.jobs.evidence.scene import (
     AttemptScene,
     EvidenceRules,
@@ -24,14 +25,22 @@ def _scene(state: BatchJobState, kind: str) -> AttemptScene | None:
     attempt = state.attempt
     if attempt is None:
         return None
-    return AttemptScene(attempt=attempt.number, is_over=attempt.is_over)
+    runs = state.phase is Phase.RUNNING and not _waits(state)
+    return AttemptScene(
+        attempt=attempt.number, is_stopped=runs and is_leaving(state), is_over=attempt.is_over
+    )
+
+
+def _waits(state: BatchJobState) -> bool:
+    """Return whether Pods of the attempt's Job are not ready, as it counts them."""
+    pods = pods_of(state)
+    return pods.active > pods.ready or not (pods.ready or pods.succeeded)
 
 
 def _waits_now(identity: JobIdentity, state: BatchJobState) -> SceneObject | None:
-    """Return the attempt's Job while Pods of it are not ready, as it counts them."""
-    pods = pods_of(state)
-    waits = pods.active > pods.ready or not (pods.ready or pods.succeeded)
-    return _whole(identity, state) if state.phase is Phase.RUNNING and waits else None
+    """Return the attempt's Job while Pods of it are not ready."""
+    waits = state.phase is Phase.RUNNING and _waits(state)
+    return _whole(identity, state) if waits else None
 
 
 BATCHJOB_EVIDENCE = EvidenceRules(

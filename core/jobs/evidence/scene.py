@@ -33,6 +33,8 @@ class AttemptScene:
     """The submission id of the Ray job."""
     is_well: bool = False
     """Unless a Pod says otherwise: the program has ended by itself, and the Pods are not why."""
+    is_stopped: bool = False
+    """Unless a Pod says otherwise: somebody ends it while its program runs, and no Pod is why."""
     began: Instant | None = None
     """When the program did, if it is known."""
     is_over: bool = False

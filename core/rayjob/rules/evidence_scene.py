@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from jobledger.core.jobs.control.dormancy import is_leaving
 from jobledger.core.jobs.evidence.scene import (
     AttemptScene,
     EvidenceRules,
@@ -36,7 +37,8 @@ def _scene(state: RayJobState, kind: str) -> AttemptScene | None:
 
     To find the Kubernetes Events of one object, the API server looks through all those of the
     namespace: they are left out then, and of a submitter nothing is asked: it has seen less than
-    the head.
+    the head. They are left out as well where a running Ray job is suspended or deleted: as many are
+    at once as run, and each look would grow with their number.
     """
     attempt, entrypoint = state.attempt, state.entrypoint
     if attempt is None or (entrypoint.explains_itself and kind == "Job"):
@@ -47,9 +49,14 @@ def _scene(state: RayJobState, kind: str) -> AttemptScene | None:
         address=attempt.address if on_head else "",
         job_id=attempt.job_id if on_head else "",
         is_well=entrypoint.explains_itself,
+        is_stopped=_is_asked_to_end(state) and entrypoint.status is JobStatus.RUNNING,
         began=entrypoint.started_at,
         is_over=state.phase not in _UNDER_WAY,
     )
+
+
+def _is_asked_to_end(state: RayJobState) -> bool:
+    return state.phase is Phase.SUSPENDING or is_leaving(state)
 
 
 def _beside(state: RayJobState) -> Sequence[SceneObject]:

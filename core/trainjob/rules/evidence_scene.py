@@ -1,5 +1,6 @@
 """Where the evidence of a TrainJob's attempts is found."""
 
+from jobledger.core.jobs.control.dormancy import is_leaving
 from jobledger.core.jobs.evidence.scene import AttemptScene, EvidenceRules, SceneObject
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import EffectKind
@@ -21,17 +22,24 @@ def _scene(state: TrainJobState, kind: str) -> AttemptScene | None:
     attempt = state.attempt
     if attempt is None:
         return None
-    return AttemptScene(attempt=attempt.number, is_over=attempt.is_over)
+    runs = state.phase is Phase.RUNNING and not _waits(state)
+    return AttemptScene(
+        attempt=attempt.number, is_stopped=runs and is_leaving(state), is_over=attempt.is_over
+    )
+
+
+def _waits(state: TrainJobState) -> bool:
+    """Return whether Pods of the JobSet are not ready, as its counters of Jobs tell."""
+    has_begun = any(one.ready or one.succeeded for one in state.jobs)
+    return not has_begun or any(one.active > one.ready for one in state.jobs)
 
 
 def _waits_now(identity: JobIdentity, state: TrainJobState) -> SceneObject | None:
-    """Return the JobSet while Pods of it are not ready, as its counters of Jobs tell."""
+    """Return the JobSet while Pods of it are not ready."""
     attempt = state.attempt
     if attempt is None or attempt.is_over or state.phase not in (Phase.CREATED, Phase.RUNNING):
         return None
-    waits = any(one.active > one.ready for one in state.jobs)
-    has_begun = any(one.ready or one.succeeded for one in state.jobs)
-    return _whole(identity, state) if waits or not has_begun else None
+    return _whole(identity, state) if _waits(state) else None
 
 
 def _earlier_attempt(state: TrainJobState, pod: Manifest) -> int:

@@ -19,7 +19,7 @@ from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, RAYCLUSTERS
 from jobledger.core.rayjob.events.lifecycle import AttemptFailed
 from jobledger.core.rayjob.observations.ray_job import COMMAND_ERROR, Entrypoint
 from jobledger.core.rayjob.phases import JobStatus, Phase
-from jobledger.core.rayjob.state import KnownSubmitter
+from jobledger.core.rayjob.state import KnownSubmitter, known_manifest
 from jobledger.core.trainjob.events import TrainAttemptEnded
 from jobledger.core.trainjob.state import TrainAttempt, TrainJobState
 from jobledger.core.values.documents import Manifest, child, text
@@ -27,6 +27,7 @@ from jobledger.core.values.ids import StreamId
 from tests.adapters.service.evidence_scene import CLUSTER, Scene, scene
 from tests.adapters.service.owned import a_child, controller, uid_of
 from tests.adapters.service.parts import SECRET
+from tests.support.rayjob_builders import manifest
 from tests.support.records import NOON
 
 __all__ = ["scene"]
@@ -72,6 +73,33 @@ def test_events_are_asked_for_unless_all_is_well(
         scene.bench.cluster.delete(PODS, "ml", "worker-1")
     scene.captured(entrypoint=entrypoint)
     assert (f"RayCluster/{CLUSTER}" in scene.witness.asked_about) is asked
+
+
+@pytest.mark.parametrize(
+    ("status", "phase", "leaving", "in_trouble", "asked"),
+    [
+        (JobStatus.RUNNING, Phase.SUSPENDING, False, False, False),
+        (JobStatus.RUNNING, Phase.SUSPENDING, False, True, True),
+        (JobStatus.PENDING, Phase.SUSPENDING, False, False, True),
+        (JobStatus.NEW, Phase.SUSPENDING, False, False, True),
+        (JobStatus.RUNNING, Phase.RUNNING, True, False, False),
+        (JobStatus.RUNNING, Phase.RUNNING, True, True, True),
+        (JobStatus.NEW, Phase.INITIALIZING, True, False, True),
+        (JobStatus.RUNNING, Phase.RUNNING, False, False, True),
+    ],
+)
+def test_events_are_not_asked_for_where_somebody_ends_what_runs_well(
+    scene: Scene, status: JobStatus, phase: Phase, leaving: bool, in_trouble: bool, asked: bool
+) -> None:
+    """Hundreds end so at once, and for each the API server looks through all Events there are."""
+    if not in_trouble:
+        scene.bench.cluster.delete(PODS, "ml", "worker-1")
+    told = manifest(deleting=leaving)
+    seen = scene.captured(
+        entrypoint=Entrypoint(status=status), phase=phase, manifest=known_manifest(told, None)
+    )
+    assert (f"RayCluster/{CLUSTER}" in scene.witness.asked_about) is asked
+    assert "head-1" in {pod.name for pod in seen.pods}, "Pods are looked at all the same"
 
 
 @pytest.mark.parametrize(("minutes", "asked"), [(-1, False), (1, True)])

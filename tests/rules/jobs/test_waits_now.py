@@ -1,4 +1,4 @@
-"""For whose Pods an attempt waits that was under way when its job was taken over."""
+"""For whose Pods an attempt waits that is under way, and whose fault it is not if it is ended."""
 
 from uuid import UUID
 
@@ -7,14 +7,16 @@ import pytest
 from jobledger.core.batchjob.observations import PodCounts
 from jobledger.core.batchjob.phases import Phase as BatchPhase
 from jobledger.core.batchjob.rules.evidence_scene import BATCHJOB_EVIDENCE
-from jobledger.core.batchjob.state import AttemptJob, BatchAttempt, BatchJobState
+from jobledger.core.batchjob.state import AttemptJob, BatchAttempt, BatchJobState, known_job
 from jobledger.core.jobs.evidence.scene import SceneObject
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.trainjob.observations import JobCounts
 from jobledger.core.trainjob.phases import Phase
 from jobledger.core.trainjob.rules.evidence_scene import TRAINJOB_EVIDENCE
-from jobledger.core.trainjob.state import TrainAttempt, TrainJobState
+from jobledger.core.trainjob.state import TrainAttempt, TrainJobState, known_trainjob
 from jobledger.core.values.ids import StreamId
+from tests.support import batchjobs as batch
+from tests.support import trainjobs as train
 from tests.support.records import NOON
 
 IDENTITY = JobIdentity(
@@ -91,6 +93,41 @@ def waits_of_job(pods: PodCounts, phase: BatchPhase = BatchPhase.RUNNING) -> Sce
 def test_a_job_waits_for_pods_that_are_not_ready(pods: PodCounts, *, waits: bool) -> None:
     expected = SceneObject(kind="Job", name="etl-1", uid="j") if waits else None
     assert waits_of_job(pods) == expected
+
+
+@pytest.mark.parametrize(
+    ("jobs", "leaving", "stopped"),
+    [((READY,), True, True), ((HALF,), True, False), ((), True, False), ((READY,), False, False)],
+)
+def test_a_trainjob_is_stopped_that_is_deleted_while_all_its_pods_run(
+    jobs: tuple[JobCounts, ...], *, leaving: bool, stopped: bool
+) -> None:
+    looked = known_trainjob(train.manifest(deleting=leaving))
+    attempt = TrainAttempt(number=1, generation=1, jobset_uid="s", restarts=0, started_at=NOON)
+    state = TrainJobState(phase=Phase.RUNNING, jobs=jobs, attempt=attempt, manifest=looked)
+    told = TRAINJOB_EVIDENCE.scene(state, "JobSet")
+    assert told is not None
+    assert told.is_stopped is stopped
+
+
+@pytest.mark.parametrize(
+    ("pods", "leaving", "stopped"),
+    [
+        (PodCounts(active=2, ready=2), True, True),
+        (PodCounts(active=2, ready=1), True, False),
+        (PodCounts(active=2, ready=2), False, False),
+    ],
+)
+def test_a_job_is_stopped_that_is_deleted_while_all_its_pods_run(
+    pods: PodCounts, *, leaving: bool, stopped: bool
+) -> None:
+    looked = known_job(batch.manifest(deleting=leaving))
+    made = AttemptJob(uid="j", pods=pods)
+    attempt = BatchAttempt(number=1, generation=1, started_at=NOON, job_name="etl-1", job=made)
+    state = BatchJobState(phase=BatchPhase.RUNNING, attempt=attempt, manifest=looked)
+    told = BATCHJOB_EVIDENCE.scene(state, "Job")
+    assert told is not None
+    assert told.is_stopped is stopped
 
 
 @pytest.mark.parametrize("phase", [one for one in BatchPhase if one is not BatchPhase.RUNNING])
