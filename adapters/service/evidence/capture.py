@@ -155,8 +155,9 @@ class Capturer:
 
     def after_deletion(self, stream: StreamId, job: CachedJob, state: JobState) -> None:
         """Capture what is left of a job that its user deleted before it had ended. Never raises."""
-        rules = kind_of(state).evidence
-        if any(one.startswith(f"{EffectKind.REMOVE_FINALIZER}/") for one in state.captured):
+        rules, let_go = kind_of(state).evidence, f"{EffectKind.REMOVE_FINALIZER}/"
+        captured = *state.captured, *self._under_way(stream)
+        if any(one.startswith(let_go) for one in captured):
             return  # that was before it was let go
         for about in (rules.whole(job.identity, state), *rules.beside(state)):
             scene = _scene(stream, job, state, "", about)

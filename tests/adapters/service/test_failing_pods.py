@@ -17,6 +17,7 @@ from jobledger.adapters.service.objects.kept_children import CachedChild
 from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.work.turn_pool import TurnPool
 from jobledger.core.jobs.observations import EvidenceSeen
+from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, RAYCLUSTERS, Resource
 from jobledger.core.trainjob.phases import Phase
 from jobledger.core.values.documents import Manifest, child, text
@@ -235,3 +236,16 @@ def test_the_pods_of_jobsets_are_not_watched_twice(training: Scene, pods: Failin
         "Pods of RayClusters": "ray.io/cluster",
         "Pods of Jobs": "batch.kubernetes.io/job-name,!jobset.sigs.k8s.io/jobset-name",
     }
+
+
+@pytest.mark.parametrize(("let_go", "looks"), [(True, 0), (False, 1)])
+def test_a_job_that_goes_before_the_log_tells_of_the_last_look_is_not_looked_at_again(
+    scene: Scene, *, let_go: bool, looks: int
+) -> None:
+    stream, state = scene.job.identity.stream_id, scene.state()
+    if let_go:
+        effect = scene.bench.effect(scene.job, EffectKind.REMOVE_FINALIZER, "rayjob")
+        scene.capturer.before(stream, scene.job, state, effect)
+    before = len(scene.bench.said())
+    scene.capturer.after_deletion(stream, scene.job, state)
+    assert (before, len(scene.bench.said())) == (int(let_go), looks)
