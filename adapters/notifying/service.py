@@ -49,7 +49,8 @@ LEASE = timedelta(minutes=5)
 """How long nobody else is given a notice that was taken; longer than a share of them may last."""
 
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=10), timedelta(hours=1)
-"""Before a notice is tried again; it doubles with each try."""
+"""Before a notice is tried again; it doubles with each try. `take_notifications_v1` sends what is
+due later than the longest."""
 
 JITTER_PERCENT = 20
 

@@ -19,7 +19,7 @@ _SESSION = """
         current_setting('TimeZone'), current_setting('default_transaction_isolation'),
         current_setting('DateStyle'), current_setting('IntervalStyle'),
         CAST(current_setting('extra_float_digits') AS integer),
-        current_setting('synchronous_commit') <> 'off'
+        current_setting('synchronous_commit') <> 'off', current_setting('lock_timeout') = '0'
 """
 
 _UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Etc/GMT"})
@@ -45,7 +45,8 @@ def look(connection: psycopg.Connection[Any], role: str) -> bool:
     """
     found = connection.execute(_SESSION).fetchone()
     assert found is not None, "a query without a condition"
-    process, user, login, zone, isolation, dates, intervals, digits, lasts = found
+    process, user, login, zone, isolation, dates, intervals, digits, *others = found
+    is_durable, waits_for_locks = others
     owns = process == connection.info.backend_pid
     setattr(connection, _HAS_OWN_SESSION, owns)
     if owns:
@@ -57,7 +58,8 @@ def look(connection: psycopg.Connection[Any], role: str) -> bool:
         "datestyle": f"'{_DATES}'" if not dates.startswith(_DATES) else "",
         "intervalstyle": f"'{_INTERVALS}'" if intervals != _INTERVALS else "",
         "extra_float_digits": "1" if digits < 1 else "",
-        "synchronous_commit": "on" if not lasts else "",
+        "synchronous_commit": "on" if not is_durable else "",
+        "lock_timeout": "0" if not waits_for_locks else "",
     }
     statements = [
         f'ALTER ROLE "{login}" SET {name} = {value}' for name, value in lacking.items() if value

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine
 
+from jobledger.adapters.notifying.service import LONGEST_PAUSE
 from jobledger.adapters.postgres.log.notifications import PostgresNotifications
 from jobledger.core.sharing import quotas
 from jobledger.core.values.ids import SHARDS
@@ -41,7 +42,8 @@ def test_who_goes_on_gets_the_shards_of_who_died(engine: Engine, ledger_url: str
     assert all(end <= latest for end in ends), "within one lease the dead one is gone"
 
 
-DUE_IN = "UPDATE notification SET due_at = clock_timestamp() + %s::interval"
+DUE_IN = "UPDATE notification SET due_at = clock_timestamp() + %s"
+MOMENT = timedelta(minutes=1)
 
 
 def test_a_notification_that_is_due_later_than_any_pause_is_sent(
@@ -50,9 +52,9 @@ def test_a_notification_that_is_due_later_than_any_pause_is_sent(
     waiting, notice = PostgresNotifications(engine), a_notice()
     assert waiting.put(None, 0, (notice,))
     with tampering(ledger_url) as admin:
-        admin.execute(DUE_IN, ["59 minutes"])
+        admin.execute(DUE_IN, [LONGEST_PAUSE - MOMENT])
         assert waiting.take(notice.target, 10, TERM) == []
-        admin.execute(DUE_IN, ["61 minutes"])
+        admin.execute(DUE_IN, [LONGEST_PAUSE + MOMENT])
     (taken,) = waiting.take(notice.target, 10, TERM)
     assert (taken.notice.id, taken.tries) == (notice.id, 1)
     assert waiting.take(notice.target, 10, TERM) == []

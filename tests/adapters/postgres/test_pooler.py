@@ -133,6 +133,7 @@ def test_what_the_login_brings_wrong_is_named(address: URL, ledger_url: str) -> 
         ("intervalstyle", "iso_8601", "'postgres'"),
         ("extra_float_digits", "0", "1"),
         ("synchronous_commit", "off", "on"),
+        ("lock_timeout", "5000", "0"),
     ],
 )
 def test_what_would_change_values_or_lose_commits_is_named(
