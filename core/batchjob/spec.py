@@ -8,15 +8,9 @@ import re
 from msgspec import Struct
 
 from jobledger.core.batchjob.names import MANAGED_BY
-from jobledger.core.jobs.retries.job_deadline import (
-    JOB_DEADLINE,
-    JOB_DEADLINE_ANNOTATION,
-    POLICY,
-    may_forbid,
-    read_job_deadline,
-)
+from jobledger.core.jobs.retries.job_deadline import read_job_deadline
 from jobledger.core.jobs.retries.options import NOTHING_ASKED, RetryOptions
-from jobledger.core.jobs.retries.slips import complaint, slips
+from jobledger.core.jobs.retries.slips import JOB_DEADLINE, POLICY, complaint
 from jobledger.core.log.storable import word
 from jobledger.core.values.documents import Manifest, child
 from jobledger.core.values.our_prefix import OUR_PREFIX
@@ -71,17 +65,14 @@ def read_spec(manifest: Manifest) -> ReadSpec:
     spec = child(manifest, "spec")
     limit, problems = _backoff_limit(manifest)
     asked = read_job_deadline(manifest, known=KNOWN, has_retries=True)
-    annotations = child(manifest, "metadata", "annotations")
-    meant = {may_forbid(key, str(annotations[key])) for key in slips(annotations, KNOWN)}
-    is_unclear = JOB_DEADLINE_ANNOTATION in annotations and not asked.seconds
     read = BatchJobSpec(
         suspend=spec.get("suspend") is True,
         managed_by=word(spec, "managedBy"),
         backoff_limit=limit,
         options=RetryOptions(
             job_deadline_seconds=asked.seconds or None,
-            unclear=POLICY in meant,
-            deadline_unclear=is_unclear or JOB_DEADLINE in meant,
+            unclear=POLICY in asked.unclear,
+            deadline_unclear=JOB_DEADLINE in asked.unclear,
         ),
     )
     return ReadSpec(read, (*problems, *asked.problems))

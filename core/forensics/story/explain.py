@@ -12,6 +12,7 @@ from jobledger.core.forensics.begun import attempts_begun
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.failures.signs import Sign, signs
 from jobledger.core.forensics.story.account import Account, Sentence, without_vain_advice
+from jobledger.core.forensics.story.circumstances import circumstances
 from jobledger.core.forensics.story.going_on import (
     left_undone,
     pods_failed,
@@ -36,7 +37,6 @@ from jobledger.core.forensics.story.quotes import (
     most_telling,
     quoted,
 )
-from jobledger.core.forensics.story.recorded_words import others_told
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.failures.diagnosis import Diagnosis, Judged, diagnose
@@ -351,7 +351,7 @@ class _Account:
     def _others(self) -> Iterator[Sentence]:
         for text, version in (
             *standing([(read.version, read.event) for read in self._events]),
-            *others_told(self._events),
+            *circumstances(self._events),
         ):
             yield Sentence(text=text, versions=(version,))
 

@@ -22,8 +22,8 @@ class ObservationRules(Generic[State, Observation]):
     known_marks: Callable[[State], frozenset[str]]
     """Names and UIDs of the objects that a job's state knows, or waits for."""
     reopens: Callable[[Observation, str], bool]
-    """Whether one, besides the look at the job itself, can mean something to a job that is over,
-    of which so much is `kept`."""
+    """Whether one, besides the look at the job itself, can mean something to a job that is over;
+    the second is what `kept` returned of it."""
     kept: Callable[[State], str] = lambda _: ""
     """UID of the object that is still there once a job is over, and of which only the end is news
     from then on; empty: none is."""

@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from jobledger.core.jobs.retries.slips import at_most_named, complaint, is_slip_of, slips
+from jobledger.core.jobs.retries.slips import (
+    JOB_DEADLINE,
+    at_most_named,
+    complaint,
+    limit_meant,
+    slips,
+)
 from jobledger.core.values.documents import Manifest, child
 from jobledger.core.values.durations import SECONDS_MAX, duration_seconds
 from jobledger.core.values.instants import Instant, go_time, later
 from jobledger.core.values.our_prefix import OUR_PREFIX
-
-JOB_DEADLINE = "job-deadline-seconds"
-"""Name of the annotation behind the prefix."""
-
-POLICY = "retry-policy"
-"""Name of the annotation, which RayJobs alone take, about classes of failures."""
 
 JOB_DEADLINE_ANNOTATION = f"{OUR_PREFIX}{JOB_DEADLINE}"
 """Asks for the deadline; its value is a duration."""
@@ -37,6 +37,8 @@ class AskedDeadline:
     """0: there is no deadline."""
     problems: tuple[str, ...] = ()
     """Why it is left out: what stands there and what to write instead."""
+    unclear: frozenset[str] = frozenset()
+    """Which limits of retries (`slips.LIMITS`) are meant, and cannot be understood."""
 
 
 def deadline_seconds(written: str) -> int | None:
@@ -58,33 +60,23 @@ def read_job_deadline(
     verb = "is" if len(known) == 1 else "are"
     names = ", ".join(sorted(known))
     said = f"there is no such annotation of this kind of job; known {verb} {names}"
+    limits = {key: limit_meant(key, str(annotations[key])) for key in slips(annotations, known)}
     unknown = [
-        complaint(
-            key, written, said, forbids_retries=has_retries and bool(may_forbid(key, written))
-        )
-        for key in slips(annotations, known)
+        complaint(key, written, said, forbids_retries=has_retries and limit != "")
+        for key, limit in limits.items()
         if isinstance(written := annotations[key], str)
     ]
-    problems = tuple(at_most_named(unknown))
-    written = annotations.get(JOB_DEADLINE_ANNOTATION)
-    if not isinstance(written, str):
-        return AskedDeadline(problems=problems)
-    seconds = deadline_seconds(written.strip())
-    if seconds is not None:
-        return AskedDeadline(seconds, problems)
-    wanted = f"write {WANTED}"
-    told = complaint(JOB_DEADLINE_ANNOTATION, written, wanted, forbids_retries=has_retries)
-    return AskedDeadline(problems=(told, *problems))
-
-
-def may_forbid(key: str, written: str) -> str:
-    """Return what an annotation that is not known may have been meant for, if it limits retries.
-
-    It is a policy where it has the form of one, or this deadline by a name that is much alike.
-    """
-    if "=" in written:
-        return POLICY
-    return JOB_DEADLINE if is_slip_of(key.removeprefix(OUR_PREFIX), (JOB_DEADLINE,)) else ""
+    problems, unclear = tuple(at_most_named(unknown)), frozenset(limits.values()) - {""}
+    if JOB_DEADLINE_ANNOTATION not in annotations:
+        return AskedDeadline(0, problems, unclear)
+    written = annotations[JOB_DEADLINE_ANNOTATION]
+    if isinstance(written, str):
+        if (seconds := deadline_seconds(written.strip())) is not None:
+            return AskedDeadline(seconds, problems, unclear)
+        wanted = f"write {WANTED}"
+        told = complaint(JOB_DEADLINE_ANNOTATION, written, wanted, forbids_retries=has_retries)
+        problems = told, *problems
+    return AskedDeadline(0, problems, unclear | {JOB_DEADLINE})
 
 
 def due_at(since: Instant, seconds: int) -> Instant:

@@ -1,9 +1,18 @@
-"""Finds misspelt annotations under our prefix, by one rule for every kind of job."""
+"""Finds misspelt annotations under our prefix, of any kind of job, and which may limit retries."""
 
 import difflib
 from collections.abc import Collection, Iterable
 
 from jobledger.core.values.our_prefix import OUR_PREFIX
+
+JOB_DEADLINE = "job-deadline-seconds"
+"""Name, behind the prefix, of the annotation that asks for a deadline over all attempts."""
+
+POLICY = "retry-policy"
+"""Name of the one about classes of failures, which RayJobs alone take."""
+
+LIMITS = frozenset({POLICY, JOB_DEADLINE})
+"""Annotations that limit what is retried: with a slip in one of them nothing is."""
 
 UNKNOWN_MAX = 8
 """So many annotations that are not known are named one by one."""
@@ -37,6 +46,16 @@ def is_slip_of(name: str, known: Collection[str]) -> bool:
     if _DEADLINE in name.lower() and any(_DEADLINE in one for one in known):
         return True
     return bool(difflib.get_close_matches(name.lower(), known, n=1, cutoff=_ALIKE))
+
+
+def limit_meant(key: str, written: str) -> str:
+    """Return which of the limits an annotation that is not known was meant to be; empty: none.
+
+    It is a policy where it has the form of one, or the deadline by a name that is much alike.
+    """
+    if "=" in written:
+        return POLICY
+    return JOB_DEADLINE if is_slip_of(key.removeprefix(OUR_PREFIX), (JOB_DEADLINE,)) else ""
 
 
 def at_most_named(problems: list[str]) -> list[str]:

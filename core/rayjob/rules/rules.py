@@ -149,7 +149,7 @@ def _clean_up(state: RayJobState, at: Instant) -> tuple[RayJobEvent, ...]:
     if state.phase is Phase.SUSPENDING:
         return (JobSuspended(at=at, attempt=attempt.number),)
     suspends = state.manifest is not None and state.manifest.spec.suspend
-    if not attempt.retry_due and not suspends:  # in a pause no queue holds what the job had
+    if not (attempt.retry_due or suspends):  # a suspension ends the pause before a retry
         return ()
     return (AttemptCleared(at=at, attempt=attempt.number, kept_cluster=kept),)
 

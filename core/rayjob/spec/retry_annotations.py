@@ -13,13 +13,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from jobledger.core.jobs.failures.naming import read_subject
-from jobledger.core.jobs.retries.job_deadline import (
-    JOB_DEADLINE,
-    POLICY,
-    WANTED,
-    deadline_seconds,
-    may_forbid,
-)
+from jobledger.core.jobs.retries.job_deadline import WANTED, deadline_seconds
 from jobledger.core.jobs.retries.options import (
     NOTHING_ASKED,
     Answer,
@@ -27,7 +21,16 @@ from jobledger.core.jobs.retries.options import (
     RetryOptions,
     RetryRule,
 )
-from jobledger.core.jobs.retries.slips import SHOWN_MAX, at_most_named, complaint, slips
+from jobledger.core.jobs.retries.slips import (
+    JOB_DEADLINE,
+    LIMITS,
+    POLICY,
+    SHOWN_MAX,
+    at_most_named,
+    complaint,
+    limit_meant,
+    slips,
+)
 from jobledger.core.rayjob.spec.go_values import texts
 from jobledger.core.rayjob.spec.spec import RayJobSpec, SubmissionMode, read_spec
 from jobledger.core.values.documents import Manifest, child
@@ -42,8 +45,6 @@ UNCOUNTED_MAX = 1000
 
 _RETRY_ON = "retry-on"
 _SAME_CLUSTER, _NEW_CLUSTER = "same-cluster", "new-cluster"
-_FATAL = frozenset({POLICY, JOB_DEADLINE})
-"""Annotations that limit what is retried: with a slip in one of them nothing is."""
 
 _SECONDS = f"a duration from 0 to {SECONDS_MAX} seconds, as in 90, 90s or 1h30m"
 
@@ -74,12 +75,12 @@ def read_retry_options(job: Manifest) -> ReadOptions:
         except _Wrong as wrong:
             options = _unclear(options, name)
             problems.append(
-                complaint(key, annotations[key], str(wrong), forbids_retries=name in _FATAL)
+                complaint(key, annotations[key], str(wrong), forbids_retries=name in LIMITS)
             )
     unknown = _unknown(annotations)
     problems += at_most_named(list(unknown.values()))
     for key in unknown:
-        options = _unclear(options, may_forbid(key, annotations[key]))
+        options = _unclear(options, limit_meant(key, annotations[key]))
     if options.rules and (why := _never_retries(read_spec(job))):
         key = f"{OUR_PREFIX}{POLICY}"
         problems.append(complaint(key, annotations[key], why))
@@ -105,7 +106,7 @@ def _unknown(annotations: Mapping[str, str]) -> dict[str, str]:
     why = f"there is no such annotation; known are {', '.join(sorted(_READERS))}"
     meant = {key: annotations[key] for key in slips(annotations, _READERS)}
     return {
-        key: complaint(key, written, why, forbids_retries=bool(may_forbid(key, written)))
+        key: complaint(key, written, why, forbids_retries=bool(limit_meant(key, written)))
         for key, written in meant.items()
     }
 

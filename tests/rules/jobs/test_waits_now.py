@@ -1,4 +1,4 @@
-"""For whose Pods an attempt waits that is under way, and whose fault it is not if it is ended."""
+"""Which Pods an attempt under way waits for, and whether somebody ends it while all of them run."""
 
 from uuid import UUID
 

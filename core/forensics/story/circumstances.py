@@ -1,4 +1,4 @@
-"""Words for what else a job was told, and for one that another controller drives or drove."""
+"""Sentences about what a job went on under: control, gaps, recovery, annotations left out."""
 
 from collections.abc import Iterable, Iterator
 
@@ -19,7 +19,7 @@ _TOLD: tuple[type, ...] = (
 )
 
 
-def others_told(events: Iterable[ReadEvent]) -> Iterator[tuple[str, int]]:
+def circumstances(events: Iterable[ReadEvent]) -> Iterator[tuple[str, int]]:
     """Yield sentences, each with the version of the event that says so."""
     for read in events:
         event = read.event
