@@ -20,7 +20,8 @@ from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import JobListener
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.core.jobs.policy import Policy
-from jobledger.core.log.redaction.redact import Redactor, digest
+from jobledger.core.log.keyed_digests import digest
+from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.rayjob.spec.spec import read_spec
 from jobledger.core.rayjob.validation.validate import validate

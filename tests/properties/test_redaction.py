@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobledger.core.log.chain import canonical
-from jobledger.core.log.redaction.redact import Redactor, digest, secrets_in
+from jobledger.core.log.keyed_digests import digest
+from jobledger.core.log.redaction.redact import Redactor, secrets_in
 from jobledger.core.values.documents import Json, Manifest
 
 KEY = b"a key of the installation, 32 by"

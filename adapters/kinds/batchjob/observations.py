@@ -18,7 +18,8 @@ from jobledger.core.batchjob.status.status_format import BATCHJOB_CONTROLLER
 from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION, mark_in
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.identity import JobIdentity
-from jobledger.core.log.redaction.redact import Redactor, digest
+from jobledger.core.log.keyed_digests import digest
+from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.values.documents import Manifest, child, items, number, text
 from jobledger.core.values.ids import StreamId, observation_id
 from jobledger.core.values.instants import EPOCH, Instant, parse_rfc3339

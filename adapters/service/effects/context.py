@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
+from jobledger.adapters.service.objects.packing import unpack
 from jobledger.adapters.service.observing.mapper import ObservationMapper
 from jobledger.core.errors import ClusterUnreachable, ObjectChanged, ObjectExists, RequestThrottled
 from jobledger.core.jobs.control.ownership import (
@@ -14,7 +16,7 @@ from jobledger.core.jobs.control.ownership import (
 )
 from jobledger.core.jobs.pending.effects import OpenEffect
 from jobledger.core.kinds import KINDS, JobState
-from jobledger.core.log.redaction.redact import digest
+from jobledger.core.log.keyed_digests import digest
 from jobledger.core.ports.cluster import Cluster, Resource
 from jobledger.core.ports.ray_jobs import RayJobs
 from jobledger.core.values.documents import Json, Manifest, child, text
@@ -114,14 +116,22 @@ class World:
     """UID of a job -> its Service, `exactly` as it was last seen; at most `SERVICES_MAX`."""
 
 
+_DIGESTS_KEPT = 500
+"""Of so many jobs the digest of the specification is kept, for the next effect."""
+
 SERVICES_MAX = 5000
 """Services that are led elsewhere without a look at them first; of the others one is had."""
 
 
 def refuse_if_edited(world: World, job: CachedJob, effect: OpenEffect) -> None:
     """Raise `SupersededEffect` if the live specification is not the one it was decided on."""
-    if digest(world.mapper.redaction_key, child(job.manifest, "spec")) != effect.digest:
+    if _digest_of_spec(world.mapper.redaction_key, job.packed) != effect.digest:
         raise SupersededEffect("the specification has changed since")
+
+
+@lru_cache(maxsize=_DIGESTS_KEPT)
+def _digest_of_spec(key: bytes, packed: bytes) -> str:
+    return digest(key, child(unpack(packed), "spec"))
 
 
 def exactly(found: Manifest) -> dict[str, Json]:

@@ -14,13 +14,13 @@ What comes out can be stored as jsonb and hashed: no U+0000, no lone surrogates,
 numbers written as floats.
 """
 
-import hmac
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate
 
-from jobledger.core.log.chain import canonical
+from jobledger.core.log.keyed_digests import hmac_hex
 from jobledger.core.log.redaction.folded_text import in_one_line, unfolded, without_colours
 from jobledger.core.log.redaction.secret_forms import Form
 from jobledger.core.log.redaction.secret_names import Promise
@@ -33,15 +33,19 @@ from jobledger.core.log.redaction.secret_shapes import (
     secret_spans,
 )
 from jobledger.core.log.redaction.secret_values import REASONS, UNCOUNTED, joined, secrets_in
-from jobledger.core.log.storable import storable, storable_json, storable_number, storable_text
+from jobledger.core.log.storable import storable_number, storable_text
 from jobledger.core.values.documents import Json, Manifest, text
 
-__all__ = ["UNCOUNTED", "LateSecrets", "Redactor", "digest", "joined", "secrets_in"]
+__all__ = ["UNCOUNTED", "LateSecrets", "Redactor", "joined", "secrets_in"]
 
 _MARKER_HEX = 12
 _MARKER = re.compile(rf"{MARKER_WORD}[0-9a-f]{{{_MARKER_HEX}}}")
 _MARKER_LENGTH = len(MARKER_WORD) + _MARKER_HEX
-_DIGEST_HEX = 32
+_MARKERS_KEPT = 4_096
+"""So many markers are kept: the values of a job stand in each of its objects."""
+
+_KEPT_LENGTH_MAX = 200
+"""Characters of a secret whose marker is kept."""
 
 _ROUNDS = 4
 """Looks at one text; what replaced one secret may show the next. Two are usual."""
@@ -179,8 +183,7 @@ class Redactor:
 
     def marker(self, secret: str) -> str:
         """Return what stands in place of `secret`: `redacted:` and a keyed digest."""
-        tag = hmac.digest(self._key, storable_text(secret).encode(), "sha256")
-        return MARKER_WORD + tag.hex()[:_MARKER_HEX]
+        return (_kept_marker if len(secret) <= _KEPT_LENGTH_MAX else _marker)(self._key, secret)
 
     def _hidden(self, text: str) -> str:
         """Return the marker of a whole text; nothing, a word of Kubernetes, a marker stay."""
@@ -307,17 +310,11 @@ class _Places:
         return self.secret(yaml, Promise.NOTHING)
 
 
-def digest(key: bytes, document: Json) -> str:
-    """Return the keyed digest of a document: 32 hex digits of HMAC-SHA256.
+def _marker(key: bytes, secret: str) -> str:
+    return MARKER_WORD + hmac_hex(key, storable_text(secret).encode())[:_MARKER_HEX]
 
-    Equal documents have equal digests, whatever the order of their keys, and whether a whole
-    number is written as a float. What lies deeper than `core.log.storable.DEEPEST` levels
-    does not count.
-    """
-    content = storable_json(document) or canonical(storable(document))
-    # `hmac.digest` lets go of the interpreter for however little, and beside a busy thread waits
-    # for it longer than all of this takes.
-    return hmac.new(key, content, "sha256").hexdigest()[:_DIGEST_HEX]
+
+_kept_marker = lru_cache(maxsize=_MARKERS_KEPT)(_marker)
 
 
 def _shapes(text: str) -> Iterator[Occurrence]:

@@ -22,6 +22,10 @@ _ARGUMENTS_MAX = 200
 """Words of a command in which short options are looked for."""
 _BEGINS_DOCUMENT = frozenset("{[")
 _ENVIRONMENTS = frozenset(("env", "env_vars", "envVars"))
+_TELLING = _ENVIRONMENTS | _VALUES | {"runtimeEnvYAML", "data", "stringData", "args"}
+"""Keys that say what stands under them, as names that promise a secret do."""
+_NUMBERS = (int, float)
+_LITERALS = (str, *_NUMBERS)
 _OPTION = re.compile(r"--?[A-Za-z][\w.-]{0,100}")
 _OPTION_WITH_VALUE = re.compile(r"(--?[A-Za-z][\w.-]{0,100})=(.+)", re.DOTALL)
 _USER_OPTIONS = frozenset(("-u", "--user", "--proxy-user"))
@@ -61,9 +65,9 @@ def visited(document: Json, visitor: Visitor, depth: int = 0) -> Json:
         if document[:1] in _BEGINS_DOCUMENT:
             return _held(document, visitor, depth)
         return visitor.text(document)
-    if document is None or isinstance(document, bool):
+    if document is None or document is True or document is False:
         return document
-    if isinstance(document, int | float):
+    if isinstance(document, _NUMBERS):
         return visitor.number(document)
     if depth >= DEEPEST:
         return TOO_DEEP
@@ -94,7 +98,9 @@ def _object(node: Manifest, visitor: Visitor, depth: int) -> Json:
     result: dict[str, Json] = {}
     for key, value in node.items():
         shown: Json
-        if key in _ENVIRONMENTS:
+        if key not in _TELLING and not promises_secret(str(key)):
+            shown = visited(value, visitor, depth + 1)
+        elif key in _ENVIRONMENTS:
             shown = _environment(value, visitor, depth + 1)
         elif key == "runtimeEnvYAML" and isinstance(value, str):
             shown = visitor.runtime_env(value)
@@ -222,7 +228,7 @@ def _variable(item: Json, visitor: Visitor, depth: int) -> Json:
             return visited(item, visitor, depth)
         secret = visitor.secret(value, promise_of(name))
         return f"{visitor.text(name)}={secret}"
-    if not isinstance(item, Mapping):
+    if not isinstance(item, OBJECT_TYPES):
         return visited(item, visitor, depth)
     promise = promise_of(str(item.get("name", "")))
     return {
@@ -256,7 +262,7 @@ def _all_secret(value: Json, visitor: Visitor, depth: int, promise: Promise) -> 
     """Visit a value whose every string and number is secret."""
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, str | int | float):
+    if isinstance(value, _LITERALS):
         return visitor.secret(value, promise)
     if depth >= DEEPEST:
         return TOO_DEEP

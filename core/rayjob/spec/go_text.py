@@ -3,6 +3,7 @@
 Source: Go's strconv.Quote, encoding/json (Go 1.22 and later) and fmt's `%f`.
 """
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
@@ -41,6 +42,8 @@ _JSON = {
     "\u2028": r"\u2028",
     "\u2029": r"\u2029",
 }
+_NOT_QUOTED_AS_IT_IS = re.compile(r"[^ !#-\[\]-~]")
+_NOT_JSON_AS_IT_IS = re.compile('[\x00-\x1f"\\\\<>&\u2028\u2029\ud800-\udfff]')
 _FIXED_FROM, _FIXED_TO = 1e-6, 1e21
 """Between these encoding/json writes a number without an exponent."""
 
@@ -51,10 +54,11 @@ def quote(text: str) -> str:
     Which characters outside ASCII are printable follows this Python's Unicode tables, which may
     differ from Go's for characters of the last few years.
     """
-    return '"' + "".join(map(_quoted, text)) + '"'
+    return '"' + _NOT_QUOTED_AS_IT_IS.sub(_quoted, text) + '"'
 
 
-def _quoted(character: str) -> str:
+def _quoted(found: re.Match[str]) -> str:
+    character = found[0]
     code = ord(character)
     if character in _QUOTED:
         return _QUOTED[character]
@@ -83,7 +87,7 @@ def go_json(value: Json) -> str:
     if isinstance(value, float):
         return _number(value)
     if isinstance(value, str):
-        return '"' + "".join(map(_escaped, value)) + '"'
+        return '"' + _NOT_JSON_AS_IT_IS.sub(_escaped, value) + '"'
     if isinstance(value, Mapping):
         return (
             "{" + ",".join(f"{go_json(key)}:{go_json(value[key])}" for key in sorted(value)) + "}"
@@ -91,13 +95,13 @@ def go_json(value: Json) -> str:
     return "[" + ",".join(map(go_json, value)) + "]"
 
 
-def _escaped(character: str) -> str:
-    code = ord(character)
+def _escaped(found: re.Match[str]) -> str:
+    character = found[0]
     if character in _JSON:
         return _JSON[character]
-    if 0xD800 <= code <= 0xDFFF:  # noqa: PLR2004 surrogates, no character of their own
+    if "\ud800" <= character <= "\udfff":  # surrogates, no character of their own
         return r"\ufffd"
-    return f"\\u{code:04x}" if code < 0x20 else character  # noqa: PLR2004 control characters
+    return f"\\u{ord(character):04x}"
 
 
 def _number(value: float) -> str:

@@ -19,7 +19,7 @@ from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind, OpenEffect
-from jobledger.core.log.redaction.redact import digest
+from jobledger.core.log.keyed_digests import digest
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import effect_id_of, observation_id

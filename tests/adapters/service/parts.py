@@ -21,8 +21,8 @@ from jobledger.adapters.telemetry.metrics import Metrics
 from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind, OpenEffect
 from jobledger.core.kinds import JobObservation
 from jobledger.core.log.chain import GENESIS
+from jobledger.core.log.keyed_digests import digest
 from jobledger.core.log.recording import Tail
-from jobledger.core.log.redaction.redact import digest
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.projections.view import View
 from jobledger.core.rayjob.state import Attempt, RayJobState

@@ -12,7 +12,7 @@ from jobledger.core.batchjob.names import attempt_job_name
 from jobledger.core.batchjob.state import BatchJobState
 from jobledger.core.errors import ObjectChanged, ObjectExists
 from jobledger.core.jobs.pending.effects import DesiredEffect, EffectKind, OpenEffect
-from jobledger.core.log.redaction.redact import digest
+from jobledger.core.log.keyed_digests import digest
 from jobledger.core.ports.cluster import BATCH_JOBS
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import effect_id_of, observation_id

@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jobledger.core.log.chain import canonical
-from jobledger.core.log.redaction.redact import Redactor, digest, secrets_in
+from jobledger.core.log.keyed_digests import digest
+from jobledger.core.log.redaction.redact import Redactor, secrets_in
 from jobledger.core.log.storable import DEEPEST, storable, storable_json
 from jobledger.core.values.documents import Json
 from tests.rules.rayjob.jobs import rayjob

@@ -22,7 +22,8 @@ from jobledger.adapters.service.observing.mapper import (
 from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION, mark_in
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.policy import Policy
-from jobledger.core.log.redaction.redact import Redactor, digest
+from jobledger.core.log.keyed_digests import digest
+from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.log.storable import storable_text, word
 from jobledger.core.rayjob.names import FINALIZER, LABEL_CLUSTER
 from jobledger.core.rayjob.observations.children import (

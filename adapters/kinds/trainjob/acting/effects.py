@@ -36,7 +36,8 @@ from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
 from jobledger.core.errors import ClusterError, RequestThrottled
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.kinds import JobState
-from jobledger.core.log.redaction.redact import LateSecrets, Redactor, digest, secrets_in
+from jobledger.core.log.keyed_digests import digest
+from jobledger.core.log.redaction.redact import LateSecrets, Redactor, secrets_in
 from jobledger.core.ports.cluster import (
     CLUSTER_TRAINING_RUNTIMES,
     CONFIGMAPS,

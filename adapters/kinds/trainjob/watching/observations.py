@@ -18,7 +18,8 @@ from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION, mark_in
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.retries.job_deadline import read_job_deadline
-from jobledger.core.log.redaction.redact import Redactor, digest
+from jobledger.core.log.keyed_digests import digest
+from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.log.storable import word
 from jobledger.core.trainjob.building.runtimes import content_of, trainjob_owner
 from jobledger.core.trainjob.building.validation import patches_of
