@@ -6,7 +6,6 @@ more often than words with numbers in them do.
 """
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 
 from jobledger.core.log.redaction.secret_names import Promise
@@ -53,6 +52,9 @@ _PLAIN = re.compile(r"(?:[a-z]{0,15}|[A-Z]{0,15}|[0-9]*)(?:[._:/-](?:[a-z]{0,15}
 _KEPT = 4096
 """Values whose look is remembered: jobs of a team have most of theirs in common."""
 
+_KEPT_LENGTH_MAX = 1000
+"""Characters of a value whose parts are remembered."""
+
 _PART = re.compile(r"[^\s\"',;{}()\[\]<>|=]+")
 _RUN = re.compile(r"[A-Za-z0-9]+")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://")
@@ -89,12 +91,21 @@ def is_plain_path(value: str) -> bool:
     return value[:1] == "/" and _PATHS.fullmatch(value) is not None
 
 
-def drawn_parts(value: str, promise: Promise) -> Iterator[str]:
-    """Yield the parts of a longer value that look like credentials."""
-    if _PLAIN.fullmatch(value) is None and not _is_whole(value):
-        for part in _PART.findall(value[:_LONGEST]):
-            if looks_drawn(part, promise):
-                yield part
+def drawn_parts(value: str, promise: Promise) -> tuple[str, ...]:
+    """Return the parts of a longer value that look like credentials."""
+    if _PLAIN.fullmatch(value) is not None:
+        return ()
+    return (_kept_parts if len(value) <= _KEPT_LENGTH_MAX else _parts)(value, promise)
+
+
+def _parts(value: str, promise: Promise) -> tuple[str, ...]:
+    if _is_whole(value):
+        return ()
+    parts = set(_PART.findall(value[:_LONGEST]))
+    return tuple(part for part in parts if looks_drawn(part, promise))
+
+
+_kept_parts = lru_cache(maxsize=_KEPT)(_parts)
 
 
 def _is_whole(value: str) -> bool:
