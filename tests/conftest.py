@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from tests.explore import EXAMPLES_VARIABLE
@@ -14,7 +14,13 @@ from tests.support.ledgers import empty_ledger, engine, ledger, ledger_template,
 from tests.support.postgres import database_url, postgres_server
 from tests.support.sample_ledger import sample_engine, sample_url
 
-settings.register_profile("the same examples each time", derandomize=True, database=None)
+settings.register_profile(
+    "the same examples each time",
+    derandomize=True,
+    database=None,
+    deadline=None,  # the machine is shared; the suite has a limit of its own
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("the same examples each time")
 if EXAMPLES_VARIABLE not in os.environ:
     # Hypothesis draws constants of all modules that happen to be loaded: other ones in each run.

@@ -15,7 +15,7 @@ import sys
 
 import pytest
 from _pytest.terminal import TerminalReporter
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 EXAMPLES = 1000
 """Examples of a property that sets no number of its own; about ten minutes on two cores."""
@@ -56,7 +56,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=secrets.randbits(SEED_BITS))
     parser.add_argument("--examples", type=int, default=EXAMPLES)
     given, rest = parser.parse_known_args(arguments)
-    settings.register_profile("fresh", derandomize=False, database=None, print_blob=True)
+    settings.register_profile(
+        "fresh",
+        derandomize=False,
+        database=None,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        print_blob=True,
+    )
     os.environ[EXAMPLES_VARIABLE] = str(given.examples)
     command = (
         *("-m", "hypothesis", "--hypothesis-profile=fresh", f"--hypothesis-seed={given.seed}"),

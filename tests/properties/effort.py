@@ -11,7 +11,6 @@ EXAMPLES = int(os.environ.get(EXAMPLES_VARIABLE, USUAL))
 
 effort = settings(
     max_examples=EXAMPLES,
-    deadline=None,  # the machine is shared; the suite has a limit of its own
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

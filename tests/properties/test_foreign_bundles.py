@@ -27,7 +27,6 @@ from tests.support.recorded import recorded, stored
 from tests.support.records import NOON, a_stream
 
 CALM = settings(
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 GENUINE = Bundle(exported_at=NOON, events=stored(recorded(stories.succeeded())))

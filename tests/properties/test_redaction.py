@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from urllib.parse import quote
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jobledger.core.log.chain import canonical
@@ -15,9 +15,6 @@ from jobledger.core.values.documents import Json, Manifest
 
 KEY = b"a key of the installation, 32 by"
 LIMIT = 100_000
-
-CALM = settings(deadline=None)
-"""No timing is asserted: the machine may be busy."""
 
 Plant = Callable[[str], Manifest]
 
@@ -107,7 +104,6 @@ def forms_of(secret: str) -> tuple[str, ...]:
     )
 
 
-@CALM
 @given(st.sampled_from(PLANTS), secrets)
 def test_a_planted_secret_does_not_survive_in_its_place(plant: Plant, secret: str) -> None:
     """Not even for a redactor that knows no secrets."""
@@ -115,7 +111,6 @@ def test_a_planted_secret_does_not_survive_in_its_place(plant: Plant, secret: st
     assert not [form for form in forms_of(secret) if form in shown]
 
 
-@CALM
 @given(st.lists(st.tuples(st.sampled_from(PLANTS), secrets), min_size=1, max_size=4), st.data())
 def test_a_planted_secret_does_not_survive_anywhere(
     planted: list[tuple[Plant, str]], data: st.DataObject
@@ -130,7 +125,6 @@ def test_a_planted_secret_does_not_survive_anywhere(
         assert not [form for form in forms_of(secret) if form in shown]
 
 
-@CALM
 @given(secrets, st.integers(0, 60), st.integers(0, 60), st.integers(0, 80), st.booleans())
 def test_no_cut_shows_eight_characters_of_a_secret(
     secret: str, skipped: int, dropped: int, limit: int, keep_end: bool
@@ -145,7 +139,6 @@ def test_no_cut_shows_eight_characters_of_a_secret(
     assert not [part for part in parts if part in shown]
 
 
-@CALM
 @given(texts, st.lists(st.one_of(secrets, texts), max_size=4), st.integers(0, 200), st.booleans())
 def test_redacting_a_text_twice_changes_nothing(
     text: str, known: list[str], limit: int, keep_end: bool
@@ -155,7 +148,6 @@ def test_redacting_a_text_twice_changes_nothing(
     assert redactor.text(once, limit, keep_end=keep_end) == once
 
 
-@CALM
 @given(documents, st.lists(st.one_of(secrets, texts), max_size=3))
 def test_redacting_a_document_twice_changes_nothing(document: Json, known: list[str]) -> None:
     redactor = Redactor(KEY, known)
@@ -163,7 +155,6 @@ def test_redacting_a_document_twice_changes_nothing(document: Json, known: list[
     assert canonical(redactor.document(once)) == canonical(once)
 
 
-@CALM
 @given(documents)
 def test_any_json_is_redacted_and_comes_out_canonical(document: Json) -> None:
     redactor = Redactor(KEY, secrets_in({"spec": document}, document))
@@ -173,7 +164,6 @@ def test_any_json_is_redacted_and_comes_out_canonical(document: Json) -> None:
     assert len(digest(KEY, document)) == 32
 
 
-@CALM
 @given(
     st.dictionaries(
         st.from_regex(r"[a-z]{1,5}", fullmatch=True),

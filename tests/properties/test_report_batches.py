@@ -81,7 +81,7 @@ def cut(records: Sequence[EventRecord], sizes: Sequence[int]) -> Iterator[Sequen
         at, turn = at + size, turn + 1
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(sizes=st.lists(st.integers(3, 60), min_size=1, max_size=4), forgets=st.booleans())
 def test_batches_of_any_size_give_the_same_rows(sizes: list[int], *, forgets: bool) -> None:
     whole = carried_on([log()], forgets=False)

@@ -34,9 +34,7 @@ def written(engine: Engine) -> tuple[Ledger, StreamWriter]:
     return ledger, StreamWriter(a_stream())
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(payload=PAYLOADS)
 @example(payload={"small": 1.5e-10, "smaller": 5e-324, "sum": 0.1 + 0.2, "big": 10**300 + 1})
 @example(

@@ -47,7 +47,7 @@ def conclusions(told: list[JobObservation]) -> None:
         status(state)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     shown=st.dictionaries(st.sampled_from(sorted(FIELDS)), ODD),
     spec=st.dictionaries(st.sampled_from(SPECS), ODD),
@@ -63,7 +63,7 @@ def test_a_rayjob_of_any_kind_is_taken_in(
     conclusions(bench.said())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(shown=STATUSES, spec=STATUSES, annotation=ODD)
 def test_children_of_any_kind_are_taken_in(shown: Json, spec: Json, annotation: Json) -> None:
     bench = Bench()

@@ -242,7 +242,7 @@ def _read_all(document: Mapping[str, Any]) -> None:
     submitter_end(document)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     base=st.sampled_from((FULL, rayjob(), selecting())),
     mode=st.sampled_from(MODES),
@@ -260,7 +260,7 @@ def test_no_json_makes_validation_raise_and_what_is_valid_can_be_built(
     _read_all(job)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(document=st.dictionaries(st.sampled_from(("metadata", "spec", "status")), ANY_JSON))
 def test_any_object_at_all_can_be_validated_and_read(document: dict[str, Any]) -> None:
     validate(document)
