@@ -2,6 +2,10 @@
 
 from collections.abc import Callable, Mapping
 
+from jobledger.adapters.service.effects.admitted import (
+    refuse_if_disowned,
+    refuse_if_not_suspended_as_asked,
+)
 from jobledger.adapters.service.effects.context import (
     Done,
     KindActing,
@@ -62,6 +66,7 @@ def _create(world: World, job: CachedJob, effect: OpenEffect) -> Done:
         if text(found, "metadata", "deletionTimestamp"):
             raise  # it is on its way out: later
         return Done(uid=text(found, "metadata", "uid"), already=True, sent=sent)
+    refuse_if_disowned(world, BATCH_JOBS, made, job)
     return Done(uid=text(made, "metadata", "uid"), sent=sent)
 
 
@@ -81,7 +86,8 @@ def _suspend_or_resume(world: World, job: CachedJob, effect: OpenEffect) -> Done
     if (child(found, "spec").get("suspend") is True) is suspend:
         return Done(uid=uid, already=True)
     patch: dict[str, Json] = {**exactly(found), "spec": {"suspend": suspend}}
-    world.cluster.merge_patch(BATCH_JOBS, namespace, name, patch)
+    changed = world.cluster.merge_patch(BATCH_JOBS, namespace, name, patch)
+    refuse_if_not_suspended_as_asked(changed, suspend=suspend)
     return Done(uid=uid)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from jobledger.adapters.kinds.rayjob.acting.attempt_names import AttemptNames, names_of
 from jobledger.adapters.kinds.rayjob.acting.head_services import put_service
+from jobledger.adapters.service.effects.admitted import refuse_if_disowned
 from jobledger.adapters.service.effects.context import (
     Done,
     KindActing,
@@ -183,6 +184,7 @@ def _create(world: World, job: CachedJob, resource: Resource, manifest: Manifest
         if attempt_of(found) not in (0, attempt_of(manifest)):
             raise  # it was made late for an attempt that is over, and will be deleted
         return Done(uid=text(found, "metadata", "uid"), already=True, sent=sent)
+    refuse_if_disowned(world, resource, made, job)
     return Done(uid=text(made, "metadata", "uid"), sent=sent)
 
 

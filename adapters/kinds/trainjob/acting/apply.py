@@ -14,8 +14,13 @@ from dataclasses import dataclass, field
 from jobledger.adapters.kinds.trainjob.acting.keys.curve_keys import CERTIFICATE, curve_certificate
 from jobledger.adapters.kinds.trainjob.acting.keys.ssh_keys import new_ssh_keys
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
+from jobledger.adapters.service.effects.admitted import (
+    refuse_if_disowned,
+    refuse_if_not_suspended_as_asked,
+)
 from jobledger.adapters.service.effects.context import (
     EffectFailed,
+    SomebodyElses,
     World,
     exactly,
     is_of_an_earlier_job,
@@ -152,6 +157,8 @@ def put(work: Work, item: BuiltObject, *, building: bool = False) -> tuple[Manif
         except (ObjectChanged, ObjectExists) as error:
             conflict = error
             found = work.get(item.resource, name, building=building)
+        except SomebodyElses as error:
+            raise work.failed(str(error), building=building, may_pass=True) from error
         except ClusterError as error:
             raise _refused(work, item, found, error, building=building) from error
     where = f"{item.resource.kind} {work.job.identity.namespace}/{name}"
@@ -212,7 +219,13 @@ def _sent(work: Work, item: BuiltObject, found: Manifest | None, *, force: bool)
     if item.keys == "authority":
         manifest = {**manifest, "data": {AUTHORITY: _authority(work)}}
     cluster = work.world.cluster
-    return cluster.apply(item.resource, manifest, field_manager=FIELD_MANAGER, force=force)
+    applied = cluster.apply(item.resource, manifest, field_manager=FIELD_MANAGER, force=force)
+    if item.resource == JOBSETS and found is None:
+        refuse_if_disowned(work.world, JOBSETS, applied, work.job)
+    elif item.resource == JOBSETS:
+        suspend = child(manifest, "spec").get("suspend") is True
+        refuse_if_not_suspended_as_asked(applied, suspend=suspend)
+    return applied
 
 
 def _authority(work: Work) -> str:

@@ -14,6 +14,7 @@ from jobledger.adapters.kinds.trainjob.acting.apply import ApplyFailed, Work, pu
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.kinds.trainjob.watching.observations import runtime_digest
 from jobledger.adapters.kinds.trainjob.watching.watched import TRAINJOB_WATCHING
+from jobledger.adapters.service.effects.admitted import refuse_if_not_suspended_as_asked
 from jobledger.adapters.service.effects.context import (
     CAUSE_CHARACTERS_MAX,
     Done,
@@ -237,6 +238,7 @@ def _suspend_or_resume(work: Work) -> Done:
     if not already:
         patch: dict[str, Json] = {**exactly(found), "spec": {"suspend": wanted}}
         found = work.world.cluster.merge_patch(JOBSETS, work.job.identity.namespace, name, patch)
+        refuse_if_not_suspended_as_asked(found, suspend=wanted)
     outcome = ApplyOutcome(
         runtime=work.runtime,
         jobset_uid=text(found, "metadata", "uid"),

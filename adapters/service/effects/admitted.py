@@ -1,0 +1,50 @@
+"""Refuses what the API server has taken in otherwise than it was sent, as its answer shows.
+
+Admission webhooks and policies change what is sent, and nobody tells of it: an object that no job
+controls is shown to none, and a change that was undone before it was stored is none to a watch.
+Taken for done, such an effect would leave its job waiting for ever.
+"""
+
+from contextlib import suppress
+
+from jobledger.adapters.service.effects.context import SomebodyElses, World
+from jobledger.adapters.service.effects.deleting import delete_this
+from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.core.errors import ClusterError, RequestForbidden
+from jobledger.core.jobs.control.ownership import is_controlled_by
+from jobledger.core.ports.cluster import Resource
+from jobledger.core.values.documents import Manifest, child, text
+
+
+def refuse_if_disowned(world: World, resource: Resource, made: Manifest, job: CachedJob) -> None:
+    """Raise for an object that was made just now and is not the job's own; it is deleted again.
+
+    No garbage collector would take it away, nor would the job ever find it.
+
+    Raises:
+        SomebodyElses: somebody has to change what takes the owner away.
+    """
+    if is_controlled_by(made, job.identity.uid):
+        return
+    namespace, name = job.identity.namespace, text(made, "metadata", "name")
+    with suppress(ClusterError):  # the next try meets it, and says whose it is
+        delete_this(world, resource, (namespace, name, text(made, "metadata", "uid")))
+    raise SomebodyElses(
+        f"{resource.kind} {namespace}/{name} was made without its owner, this {job.kind}, and was "
+        "deleted again: an admission webhook or policy of the API server changes "
+        "metadata.ownerReferences. Have it leave them as they are"
+    )
+
+
+def refuse_if_not_suspended_as_asked(changed: Manifest, *, suspend: bool) -> None:
+    """Raise for an object that is not suspended, or resumed, though the API server took it so.
+
+    Raises:
+        RequestForbidden: somebody has to change what sets it otherwise.
+    """
+    if (child(changed, "spec").get("suspend") is True) is suspend:
+        return
+    raise RequestForbidden(
+        f"spec.suspend stays {str(not suspend).lower()}: an admission webhook or policy of the API "
+        "server sets it so whenever it is changed"
+    )
