@@ -67,6 +67,21 @@ BUILT_FROM_SPEC = frozenset(
 )
 """Kinds that are superseded if the live specification is no longer the one they were decided on."""
 
+CLEARING = frozenset(
+    {
+        EffectKind.REMOVE_FINALIZER,
+        EffectKind.DELETE_CLUSTER,
+        EffectKind.DELETE_SUBMITTER,
+        EffectKind.STOP_ENTRYPOINT,
+        EffectKind.SUSPEND_WORKERS,
+        EffectKind.CLEAR_POD_GROUP,
+        EffectKind.DELETE_JOB,
+        EffectKind.DELETE_JOBSET,
+        EffectKind.DELETE_ATTEMPT_JOB,
+    }
+)
+"""Kinds that take away what is needed no more; an attempt never fails because they are refused."""
+
 ON_THE_JOB = frozenset(
     {EffectKind.ADD_FINALIZER, EffectKind.REMOVE_FINALIZER, EffectKind.DELETE_JOB}
 )

@@ -10,6 +10,8 @@ from jobledger.core.forensics.story.account import Account
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.moment import at_instant, at_version
 from jobledger.core.forensics.story.timeline import timeline
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.trainjob.observations import JobSetEnd
 from tests.support import train_lives
@@ -23,10 +25,13 @@ from tests.support.trainjobs import (
     completed_end,
     counts,
     created,
+    due,
     failed_end,
+    faltered,
     jobset,
     manifest,
     not_built,
+    running,
 )
 
 ENDED = {
@@ -174,3 +179,20 @@ def test_what_keeps_a_job_from_being_built_is_told_until_it_is(
     assert (told.outcome, told.failure_class) == ("going on", failure_class)
     assert any(sentence.text.startswith(says) for sentence in told.sentences)
     assert account("over").failure_class == "application"
+
+
+def test_a_deletion_that_is_refused_after_the_end_is_not_the_cause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its JobSet runs on meanwhile, which is told as what it waits for."""
+    denied = 'admission webhook "policy" denied the request: no'
+
+    def story() -> tuple[Step, ...]:
+        late = (*running(active_deadline_seconds=60), due(DecisionKind.ACTIVE_DEADLINE))
+        return *late, faltered(64, EffectKind.DELETE_JOBSET, denied)
+
+    monkeypatch.setitem(train_lives.TRAIN_LIVES, "training-not-deleted", story)
+    told = account("training-not-deleted")
+    assert told.failure_class == "deadline"
+    assert "deadline" in told.sentences[0].text
+    assert denied in told.sentences[1].text
