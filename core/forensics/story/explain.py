@@ -6,13 +6,12 @@ Nothing is said that no event says. Which cause a failure has is told by rules t
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import timedelta
 
 from jobledger.core.forensics.begun import attempts_begun
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.failures.signs import Sign, signs
 from jobledger.core.forensics.story.account import Account, Sentence, without_vain_advice
-from jobledger.core.forensics.story.circumstances import circumstances
+from jobledger.core.forensics.story.circumstances import circumstances, ended_at, found_ended
 from jobledger.core.forensics.story.going_on import (
     left_undone,
     pods_failed,
@@ -55,8 +54,6 @@ from jobledger.core.kinds import (
 from jobledger.core.values.durations import span
 from jobledger.core.values.instants import Instant, rfc3339
 from jobledger.core.values.visible_text import one_line
-
-SEEN_LATE = timedelta(minutes=1)  # an end that is seen so much later is told with both
 
 
 def explain(dossier: Dossier) -> Account:
@@ -118,6 +115,8 @@ class _Account:
             return self._failed(end)
         if end is not None:
             return self._completed(end)
+        if (found := found_ended(self._name, self._events)) is not None:
+            return found
         gone = self._last(ROLES.deleted)
         if gone is not None:
             return self._deleted(gone, rejected)
@@ -143,7 +142,7 @@ class _Account:
         signs = {sign.version for sign in diagnosis.signs}
         shown = {quote.version} if quote is not None else set()
         said = f": {quote.text.rstrip('.: ')}" if quote is not None else ""
-        text = f"{self._name} failed at {_ended_at(end)}{attempts}, because {rule.because}{said}."
+        text = f"{self._name} failed at {ended_at(end)}{attempts}, because {rule.because}{said}."
         first = Sentence(
             text=text,
             versions=(*sorted((signs | shown) - {end.version}), end.version),
@@ -168,7 +167,7 @@ class _Account:
         how = completion_words(end.event)
         again = "" if self._last_attempt <= 1 else f" on attempt {self._last_attempt}"
         first = Sentence(
-            text=f"{self._name} {how} {_ended_at(end)}{again}.", versions=(end.version,)
+            text=f"{self._name} {how} {ended_at(end)}{again}.", versions=(end.version,)
         )
         failed = self._failed_before()
         diagnosis = self._diagnosis(failed) if failed else None
@@ -390,10 +389,3 @@ def _why(event: EndEvent) -> str:
 
 def _at(read: ReadEvent) -> str:
     return rfc3339(read.occurred_at)
-
-
-def _ended_at(end: ReadEvent) -> str:
-    """Return when a job ended, by its cluster, and when that was seen if it was seen late."""
-    ended = getattr(end.event, "ended_at", end.occurred_at)
-    is_late = end.occurred_at - ended >= SEEN_LATE
-    return f"{rfc3339(ended)} (seen at {_at(end)})" if is_late else rfc3339(ended)

@@ -48,6 +48,9 @@ def standing_now(name: str, events: Sequence[ReadEvent]) -> Sentence:
         waits = "it goes on once spec.suspend is false"
     if spec is not None and not spec.is_ours and state.recorded is None:
         waits = f"nothing is done for it while its spec.managedBy is {spec.managed_by!a}"
+    if state.recorded is not None and state.recorded.behind:
+        job = name.rpartition(" ")[2]
+        waits = f"it is held, and goes on once it is taken over, as by: jobledger recover {job}"
     told = f"{name} is {text}; {waits}, and its last event is of"
     return Sentence(
         text=f"{told} {rfc3339(last.occurred_at)}.",

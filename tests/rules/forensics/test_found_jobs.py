@@ -5,16 +5,28 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.story.account import Account
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.rayjob.observations.observations import SeenStatus
 from jobledger.core.values.instants import rfc3339
 from tests.rules.forensics.corpus.cases import Capture, waiting
+from tests.rules.rayjob.test_first_sight import COMPLETE as SUCCEEDED
+from tests.rules.rayjob.test_first_sight import FAILED as LOST
 from tests.rules.rayjob.test_ledger_behind import ours
 from tests.rules.rayjob.test_recording import shown
-from tests.support.rayjob_builders import after, cluster, cluster_of, submission_of
+from tests.rules.trainjob.test_end import ENDED
+from tests.support import train_lives, trainjobs
+from tests.support.rayjob_builders import (
+    after,
+    cluster,
+    cluster_of,
+    manifest,
+    manifest_gone,
+    submission_of,
+)
 from tests.support.rayjob_builders import named as ray_named
-from tests.support.recorded import dossier_of
+from tests.support.recorded import dossier_of, stored
 from tests.support.rows import Step
 
 FOUND = shown("Running", 30, job_status="RUNNING")
@@ -72,3 +84,38 @@ def test_what_was_known_before_it_was_found_is_not_told_as_seen_last() -> None:
 def test_of_a_job_that_was_found_failed_no_attempt_is_counted() -> None:
     account = told(shown("Failed", 60, bare=True, **FAILED))
     assert " attempt" not in texts(account)[0]
+
+
+@pytest.mark.parametrize("then", [(), (manifest_gone(),)], ids=["is there", "was deleted"])
+@pytest.mark.parametrize(
+    ("status", "outcome", "first"),
+    [
+        (SUCCEEDED, "complete", "RayJob ml/train had ended as Complete at 2026-11-21T11:59:55Z, "),
+        (LOST, "failed", "RayJob ml/train had failed at 2026-11-21T11:59:55Z, "),
+    ],
+)
+def test_a_rayjob_that_had_ended_before_it_was_seen_has_ended(
+    status: SeenStatus, outcome: str, first: str, then: tuple[Step, ...]
+) -> None:
+    """It was told as a job that goes on, or as one that was deleted before its end."""
+    account = told(manifest(5, status=status), *then)
+    assert account.outcome == outcome
+    assert texts(account)[0].startswith(f"{first}before it was first seen at {rfc3339(after(5))}")
+    assert texts(account)[0].endswith(": AppFailed." if outcome == "failed" else "Z.")
+
+
+def test_so_has_a_trainjob(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "training-that-had-failed"
+    life = {name: lambda: (trainjobs.manifest(status=ENDED),)}
+    monkeypatch.setattr(train_lives, "TRAIN_LIVES", life)
+    records = train_lives.recorded_training(name)
+    account = explain(Dossier(events=stored(records), evidence=reader_of({}), origin="a test"))
+    assert account.outcome == "failed"
+    assert "had failed at 2026-11-21T11:58:20Z, before it was first seen" in texts(account)[0]
+    assert texts(account)[0].endswith(": FailedJobs (no).")
+
+
+def test_a_job_that_is_held_says_how_it_goes_on() -> None:
+    said = SeenStatus(phase="Running", started_at=after(300), cluster_name=cluster_of(1))
+    held = texts(told(ours(400, said, surveyed=False)))[0]
+    assert "; it is held, and goes on once it is taken over, as by: jobledger recover ml/" in held
