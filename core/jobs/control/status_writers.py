@@ -21,8 +21,8 @@ from jobledger.core.values.instants import EPOCH, Instant, later, parse_rfc3339
 OUR_MANAGER = "jobledger"
 """The field manager of everything that is written here."""
 
-BY_HAND = "kubectl"
-"""How the managers begin under which people write: no controller."""
+BY_HAND = ("kubectl", "velero")
+"""How the managers begin under which people write, and what restores a backup: no controllers."""
 
 AHEAD_MAX = timedelta(minutes=1)
 """How far the API server's clock may be ahead of this one; a later date names no write."""
@@ -58,10 +58,11 @@ def other_controller(
 ) -> StatusWriter | None:
     """Return the controller that is said to have driven the job last, if it is not this one.
 
-    None if nobody did, if people did by hand, or if this controller has written since. Who changes
-    a field takes it from its owner, so of two in the same second the last one shows; where both own
-    such fields, as after the same value was applied, the write here counts as the later. An entry
-    of the future counts for nothing, nor does one over fields that the status does not hold.
+    None if nobody did, if people or a restore did, or if this controller has written since. Who
+    changes a field takes it from its owner, so of two in the same second the last one shows; where
+    both own such fields, as after the same value was applied, the write here counts as the later.
+    An entry of the future counts for nothing, nor does one over fields that the status does not
+    hold.
     """
     if all(_is_no_other(text(one, "manager")) for one in items(manifest, *_ENTRIES)):
         return None  # as of most jobs, which need no closer look
@@ -80,7 +81,7 @@ def other_controller(
 
 
 def _is_no_other(manager: str) -> bool:
-    """Return whether a field manager is this controller's, or people's who write by hand."""
+    """Return whether a field manager is this controller's, or none of a controller."""
     return manager == OUR_MANAGER or manager.startswith(BY_HAND)
 
 
