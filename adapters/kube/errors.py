@@ -54,6 +54,8 @@ _TLS_REMEDIES = {
 _NOT_SERVED = b"404 page not found"
 """What the API server itself writes, as plain text, for a group or kind it does not serve."""
 
+_PATH_OF_A_KIND = re.compile(r"/apis/([^/]+)/([^/]+)/(?:namespaces/[^/]+/)?([^/?]+)")
+
 _DENIED = re.compile(r'^admission webhook ".*" denied the request')
 """What the API server says where a webhook refused, which may choose code and reason."""
 
@@ -102,12 +104,17 @@ _status = msgspec.json.Decoder(Status)  # made here: msgspec may not learn a cla
 
 
 def answer_error(
-    what: str, code: int, headers: Mapping[str, str], body: bytes
+    what: str, code: int, headers: Mapping[str, str], body: bytes, path: str = ""
 ) -> errors.ClusterError:
-    """Return the error that an HTTP answer other than 2xx stands for; `what` was asked."""
+    """Return the error that an HTTP answer other than 2xx stands for; `what` was asked, at `path`.
+
+    Of a kind that is not served it names the definition that is missing.
+    """
     status = read_status(body)
+    if status is None and code == HTTPStatus.NOT_FOUND and body.strip() == _NOT_SERVED:
+        return errors.ObjectNotFound(_cut(f"{what}: 404: {_missing_kind(path)}"))
     if status is None:
-        return _foreign_error(what, code, headers, body)
+        return _foreign_error(what, code, headers)
     return status_error(what, status, code=code, retry_after=_retry_after(headers))
 
 
@@ -163,12 +170,25 @@ def read_status(body: bytes) -> Status | None:
     return status if status.kind == "Status" else None
 
 
-def _foreign_error(
-    what: str, code: int, headers: Mapping[str, str], body: bytes
-) -> errors.ClusterError:
+def _missing_kind(path: str) -> str:
+    """Return what the API server lacks, by a path such as /apis/GROUP/VERSION/namespaces/NS/PLURAL.
+
+    One of another shape is no path of a kind.
+    """
+    found = _PATH_OF_A_KIND.match(path)
+    if found is None:
+        return "the API server serves nothing there"
+    group, version, plural = found.groups()
+    return (
+        f"the API server does not serve {plural} of {group}/{version}: the CRD {plural}.{group} is "
+        "not installed, or does not serve that version"
+    )
+
+
+def _foreign_error(what: str, code: int, headers: Mapping[str, str]) -> errors.ClusterError:
     """Judge an answer that has no Status: it comes from a proxy, or from the API's outer door."""
     sentence = _cut(f"{what}: {code}, and no Status in the answer")
-    if code == HTTPStatus.NOT_FOUND and body.strip() != _NOT_SERVED:
+    if code == HTTPStatus.NOT_FOUND:
         # Whoever wrote this is no API server, so it says nothing about the object: taken for an
         # answer it would have a running job's cluster believed gone.
         return errors.ClusterUnreachable(sentence)

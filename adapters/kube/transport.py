@@ -132,7 +132,7 @@ class Transport:
         """
         is_unknown = status == HTTPStatus.UNAUTHORIZED
         what = self._whereto(request) if is_unknown else request.what
-        refusal = answer_error(what, status, headers, body)
+        refusal = answer_error(what, status, headers, body, request.path)
         if is_unknown and not isinstance(refusal, RequestForbidden):
             with self._credentials:
                 self._source.refused()

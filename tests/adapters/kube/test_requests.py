@@ -56,6 +56,17 @@ def test_an_object_that_is_not_there_is_none(
     assert cluster.get(RAYJOBS, "team", "a") is None, "the kind is not served"
 
 
+def test_a_kind_that_is_not_served_is_told_with_the_definition_that_is_missing(
+    server: CannedServer, cluster: KubernetesCluster
+) -> None:
+    server.add(Answer(404, b"404 page not found\n"), Answer(404, b"404 page not found\n"))
+    missing = "the CRD rayjobs.ray.io is not installed, or does not serve that version"
+    with pytest.raises(ObjectNotFound, match=f"rayjobs of ray.io/v1: {missing}"):
+        cluster.create(RAYJOBS, JOB)
+    with pytest.raises(ObjectNotFound, match=missing):
+        cluster.list(RAYJOBS)
+
+
 @pytest.mark.parametrize("code", [301, 302, 307, 308])
 def test_an_answer_that_sends_elsewhere_is_not_followed(
     server: CannedServer, cluster: KubernetesCluster, code: int
