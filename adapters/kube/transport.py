@@ -28,8 +28,11 @@ from jobledger.core.errors import ClusterError, ClusterUnreachable, RequestForbi
 from jobledger.core.values.documents import Json, Manifest
 
 CONNECT_TIMEOUT_SECONDS = 5.0
-READ_TIMEOUT_SECONDS = 30.0
-"""Between two packets of an answer; the API server itself gives up after 60 seconds."""
+READ_TIMEOUT_SECONDS = 40.0
+"""Between two packets of an answer. A write ends within 34 seconds: an admission webhook may be
+waited for for 30, and then the API server says which has not answered, or goes on without it.
+Source: Kubernetes 1.36, apiserver/pkg/endpoints/handlers, requestTimeoutUpperBound.
+"""
 
 MAX_ANSWER_BYTES = 256 * 1024 * 1024
 """A page of 500 objects of 0.5 MB each; more is a mistake, not a list."""
