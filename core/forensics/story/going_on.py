@@ -42,20 +42,28 @@ THEN = {
 def standing_now(name: str, events: Sequence[ReadEvent]) -> Sentence:
     """Return the phase of a job and the attempt it is in, with the events that brought both."""
     state, text, versions = _standing(events)
-    last, spec = events[-1], None if state.manifest is None else state.manifest.spec
-    waits = "it has not ended"
-    if text.startswith(SUSPENDED):
-        waits = "it goes on once spec.suspend is false"
-    if spec is not None and not spec.is_ours and state.recorded is None:
-        waits = f"nothing is done for it while its spec.managedBy is {spec.managed_by!a}"
-    if state.recorded is not None and state.recorded.behind:
-        job = name.rpartition(" ")[2]
-        waits = f"it is held, and goes on once it is taken over, as by: jobledger recover {job}"
-    told = f"{name} is {text}; {waits}, and its last event is of"
+    last = events[-1]
+    goes_on = _how_it_goes_on(name, state, is_suspended=text.startswith(SUSPENDED))
+    told = f"{name} is {text}; {goes_on}, and its last event is of"
     return Sentence(
         text=f"{told} {rfc3339(last.occurred_at)}.",
         versions=tuple(sorted({*versions, last.version})),
     )
+
+
+def _how_it_goes_on(name: str, state: JobState, *, is_suspended: bool) -> str:
+    """Return what a job that has not ended waits for, of what its users or others have to do."""
+    if state.recorded is not None and state.recorded.behind:
+        job = name.rpartition(" ")[2]
+        return f"it is held, and goes on once it is taken over, as by: jobledger recover {job}"
+    manifest = state.manifest
+    if manifest is not None and not manifest.spec.is_ours and state.recorded is None:
+        by = manifest.spec.managed_by
+        return f"nothing is done for it while its spec.managedBy is {by!a}"
+    if manifest is not None and manifest.deleting_at is not None:
+        asked = rfc3339(manifest.deleting_at)
+        return f"its deletion was asked for at {asked}: it goes once nobody's finalizer keeps it"
+    return "it goes on once spec.suspend is false" if is_suspended else "it has not ended"
 
 
 def stood_when_deleted(name: str, events: Sequence[ReadEvent], gone: ReadEvent) -> Sentence:

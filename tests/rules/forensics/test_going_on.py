@@ -71,6 +71,12 @@ def test_a_job_that_was_given_to_another_controller_says_so() -> None:
     assert "; it has not ended, " in back
 
 
+def test_a_job_that_somebodys_finalizer_keeps_is_told_as_one_that_is_being_deleted() -> None:
+    """Nothing said why it does not go on."""
+    first = told(*stories.working(), manifest(60, deleting=True, finalizer=True))[0]
+    assert "; its deletion was asked for at 2026-11-21T12:01:00Z: it goes once " in first
+
+
 SLIP = "annotation jobledger.dev/backoff-limit is left out: '1000': write a whole number"
 
 
