@@ -25,6 +25,7 @@ from jobledger.adapters.postgres.connection.answer_limit import (
     limited_cursor,
 )
 from jobledger.adapters.postgres.connection.codec import register
+from jobledger.adapters.postgres.connection.refusals import Refusals
 from jobledger.core.errors import LedgerMisconfigured
 
 APP_ROLE = "jobledger_app"
@@ -158,6 +159,7 @@ def open_engine(url: str, options: EngineOptions | None = None) -> Engine:
 
     if password is not None:
         password_file.read_anew(engine, password)
+    event.listen(engine, "do_connect", Refusals().connect)
     event.listen(engine, "connect", prepare)
     event.listen(engine, "checkout", _replace_ended)
     event.listen(engine, "handle_error", _leave_read_only_server)

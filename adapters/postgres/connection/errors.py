@@ -1,7 +1,8 @@
 """Maps errors of Postgres, its driver and the network to the core's errors.
 
-The SQLSTATE decides. Where a connection never came about there is none, and the driver's text must
-do. Nothing of a URL but host, port and database name enters a message.
+The SQLSTATE decides. Where a connection never came about libpq has none, and the driver's text must
+do; what it does not tell is asked (`refusals`). Nothing of a URL but host, port and database name
+enters a message.
 """
 
 import re
@@ -41,6 +42,17 @@ _REFUSED_STATES = {
     "28P01": "the password is wrong; correct DATABASE_URL",
     "3D000": "there is no such database; create it or correct DATABASE_URL",
 }
+
+_LOGIN_STATES = {
+    **_REFUSED_STATES,
+    "42501": (
+        "this user may not connect to that database; an administrator must run: "
+        "GRANT CONNECT ON DATABASE <the database> TO <the user of DATABASE_URL>;"
+    ),
+    "42704": "an option in DATABASE_URL is none of this Postgres; correct it",
+    "22023": "an option in DATABASE_URL has a value that it cannot have; correct it",
+}
+"""What somebody has to change where a login is refused so; all else passes."""
 
 _CONNECTION_TEXTS = {
     "password authentication failed|no password supplied": _REFUSED_STATES["28P01"],
@@ -118,6 +130,11 @@ def ledger_errors(url: URL) -> Iterator[None]:
         raise ledger_error(error, url) from error
 
 
+def is_understood(text: str) -> bool:
+    """Return whether the words of a connection that did not come about say what they mean."""
+    return bool(_TEMPORARY.search(text) or _meaning(text))
+
+
 def ledger_error(error: BaseException | None, url: URL) -> LedgerError:
     """Return what `error` means."""
     where = describe(url)
@@ -125,8 +142,8 @@ def ledger_error(error: BaseException | None, url: URL) -> LedgerError:
         return LedgerError(f"{where}: {_cut(str(error), url)}")
     state = error.sqlstate
     text = _cut(error.diag.message_primary or str(error), url)
-    if state is None:
-        return _without_state(error, text, where)
+    if state is None or error.pgconn is not None:  # the connection did not come about
+        return _without_connection(error, text, where)
     if state == _EVENT_REFUSED:
         return BrokenChain(*_place_and_problem(text))
     if state == "23505":
@@ -165,13 +182,11 @@ def _what_to_grant(text: str) -> str:
     )
 
 
-def _without_state(error: psycopg.Error, text: str, where: str) -> LedgerError:
+def _without_connection(error: psycopg.Error, text: str, where: str) -> LedgerError:
     # Judged by the whole text: what is passed on was cut, and a password in it struck out.
-    whole = str(error)
-    if not _TEMPORARY.search(whole):
-        for pattern, meaning in _CONNECTION_TEXTS.items():
-            if re.search(pattern, whole, re.IGNORECASE):
-                return LedgerMisconfigured(f"{where}: {meaning} ({text})")
+    meaning = _meaning(str(error)) or _LOGIN_STATES.get(error.sqlstate or "", "")
+    if meaning:
+        return LedgerMisconfigured(f"{where}: {meaning} ({text})")
     if isinstance(error, psycopg.DataError):  # the driver sends no such text, a NUL say
         return BrokenChain(where, f"a text cannot be stored in Postgres: {text}")
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
@@ -179,6 +194,18 @@ def _without_state(error: psycopg.Error, text: str, where: str) -> LedgerError:
     if isinstance(error, psycopg.ProgrammingError):
         return LedgerMisconfigured(f"{where}: DATABASE_URL cannot be used as it is ({text})")
     return LedgerError(f"{where}: {text}")
+
+
+def _meaning(text: str) -> str:
+    """Return what somebody has to change, by the driver's words; empty if they do not say so."""
+    if _TEMPORARY.search(text):
+        return ""
+    told = (
+        meaning
+        for pattern, meaning in _CONNECTION_TEXTS.items()
+        if re.search(pattern, text, re.IGNORECASE)
+    )
+    return next(told, "")
 
 
 def _place_and_problem(text: str) -> tuple[str, str]:
