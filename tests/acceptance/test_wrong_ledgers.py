@@ -158,7 +158,7 @@ def test_what_an_old_schema_forbids_is_no_missing_grant(ledger_url: str) -> None
     engine = open_engine(ledger_url, EngineOptions(role=APP_ROLE))
     try:
         with pytest.raises(
-            LedgerMisconfigured, match="the schema is an old one: run `jobledger db"
+            LedgerMisconfigured, match=r"the schema is an old one, .*run `jobledger db"
         ):
             PostgresReplicas(engine, "default").beat("r", timedelta(seconds=9), hears=True)
     finally:

@@ -32,7 +32,7 @@ def upgrade(
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
 ) -> None:
-    """Bring the schema up to what this program needs; nothing happens if it is."""
+    """Bring the schema up to what this program needs, with its roles and their rights."""
     with database(settings_from(database_url, data_dir)) as address:
         try:
             schema_version.upgrade(address, revision, beside_others=beside_others)

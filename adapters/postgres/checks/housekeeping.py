@@ -52,7 +52,8 @@ def roles(found: Condition) -> Iterator[Finding]:
         ("jobledger_report", found.report_role),
     ):
         if not is_there:
-            yield error("roles", f"there is no role {role}", f"CREATE ROLE {role} NOLOGIN;")
+            remedy = "as the owner of the tables: `jobledger db upgrade` makes it, with its rights"
+            yield error("roles", f"there is no role {role}", remedy)
     if found.is_owner:
         what = f"this user ({found.user}) owns the tables"
         remedy = "let the service use a user of its own that is only a member of jobledger_app"

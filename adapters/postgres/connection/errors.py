@@ -105,6 +105,8 @@ _TEMPORARY = re.compile(
     r"Temporary failure in name resolution|the database system is", re.IGNORECASE
 )
 
+_OUR_ROLES = re.compile("jobledger_(app|report)")
+
 _BY_STATEMENT = re.compile("in statement pooling mode")
 """What pgBouncer says of transactions where it does not have any."""
 
@@ -162,6 +164,9 @@ def ledger_error(error: BaseException | None, url: URL) -> LedgerError:
 def _remedy(error: psycopg.Error, state: str) -> str:
     if state == "08P01":  # it is pgBouncer that says so, as of all that it refuses
         return "the pooler at this address pools by statement; set pool_mode = transaction there"
+    lacking = _OUR_ROLES.search(error.diag.message_primary or "")
+    if state == "22023" and lacking:
+        return f"this server has no role {lacking[0]}, which no dump brings along; {_UPGRADE}"
     if state in _SCHEMA_STATES:
         return f"there is no ledger, or an old one; {_UPGRADE}"
     if state == "42501":
@@ -175,9 +180,9 @@ def _what_to_grant(text: str) -> str:
     if re.search("must be owner|permission denied for (schema|database)", text):
         return RUN_AS_OWNER
     return (
-        "If `jobledger db status` tells of pending migrations, the schema is an old one: run "
-        "`jobledger db upgrade`. Else an administrator must run: "
-        "GRANT jobledger_app TO <the user of DATABASE_URL>; (jobledger_report is enough for "
+        "If `jobledger db status` tells of pending migrations or of rights, the schema is an old "
+        "one, or was restored from a dump: run `jobledger db upgrade`. Else an administrator must "
+        "run: GRANT jobledger_app TO <the user of DATABASE_URL>; (jobledger_report is enough for "
         "`jobledger report` and the views)"
     )
 

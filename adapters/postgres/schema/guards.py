@@ -168,10 +168,12 @@ def own_tables(connection: Connection) -> list[int]:
 def guards_of(engine: Engine, wanted: Guards | None = None) -> GuardsFound:
     """Return what guards the log of a ledger; changes nothing."""
     with ledger_errors(engine.url), engine.connect() as connection:
-        return _read(connection, wanted or as_migrated())
+        return read_guards(connection, wanted)
 
 
-def _read(connection: Connection, wanted: Guards) -> GuardsFound:
+def read_guards(connection: Connection, wanted: Guards | None = None) -> GuardsFound:
+    """Return the same on a connection that is there."""
+    wanted = wanted or as_migrated()
     names = connection.execute(_NAMES).mappings().one()
     functions = connection.execute(_FUNCTIONS).mappings().all()
     own = own_tables(connection)

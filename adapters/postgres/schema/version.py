@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 
 from jobledger.adapters.postgres.connection.engine import EngineOptions, open_engine
 from jobledger.adapters.postgres.connection.errors import RUN_AS_OWNER, describe, ledger_errors
+from jobledger.adapters.postgres.schema.rights import give_missing
 from jobledger.core.errors import JobledgerError, LedgerMisconfigured
 
 if TYPE_CHECKING:
@@ -127,9 +128,10 @@ def config() -> "Config":
 
 
 def upgrade(url: str, revision: str = "head", *, beside_others: bool = False) -> None:
-    """Bring the database up to `revision`; nothing happens if it is there.
+    """Bring the database up to `revision`; nothing happens if it is there and has its roles.
 
-    A first ledger is made in an empty schema only, unless it may stand `beside_others`.
+    Roles and rights that a dump did not bring are given back once it is at the newest. A first
+    ledger is made in an empty schema only, unless it may stand `beside_others`.
 
     Raises `LedgerMisconfigured` if the user may not do that, the schema is newer or another
     program's, and `NoSuchRevision`.
@@ -148,6 +150,8 @@ def upgrade(url: str, revision: str = "head", *, beside_others: bool = False) ->
             if found.pending:
                 said = works_with(WORKS_FROM)
                 connection.exec_driver_sql(f"COMMENT ON TABLE alembic_version IS '{said}'")
+            if revision in {"head", head()}:
+                give_missing(connection)
 
 
 def _require_empty(url: str, connection: Connection) -> None:
