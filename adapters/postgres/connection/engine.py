@@ -65,6 +65,7 @@ _SESSION = {
     "default_transaction_isolation": "read committed",
     "extra_float_digits": "1",  # all that a number has
     "standard_conforming_strings": "on",  # a backslash in a statement is one
+    "row_security": "off",  # what a policy would hide is refused, not left out
     "lock_timeout": "0",  # the limit of a statement bounds its waits for locks as well
     "idle_in_transaction_session_timeout": "0",  # a snapshot stands while processes walk the log
     "idle_session_timeout": "0",  # a lock is held while archives are written

@@ -169,6 +169,12 @@ def _remedy(error: psycopg.Error, state: str) -> str:
         return f"this server has no role {lacking[0]}, which no dump brings along; {_UPGRADE}"
     if state in _SCHEMA_STATES:
         return f"there is no ledger, or an old one; {_UPGRADE}"
+    if state == "42501" and error.diag.source_file == "rls.c":
+        return (
+            "row level security would hide a part of the ledger from this user, and a part of it "
+            "is a wrong answer; as the owner of the tables: "
+            "ALTER TABLE <the table> DISABLE ROW LEVEL SECURITY"
+        )
     if state == "42501":
         told = error.diag.message_hint or _what_to_grant(error.diag.message_primary or "")
         return f"this user may not do that. {told}"
