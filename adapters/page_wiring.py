@@ -20,6 +20,7 @@ from jobledger.adapters.http.page.parts import (
 from jobledger.adapters.ledger_wiring import Ledger, reports_engine
 from jobledger.adapters.postgres.checks.housekeeping import UNSEALED_EVENTS_MAX, lags
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.standby import stale_since
 from jobledger.adapters.postgres.reports.asking.asking import ask, parameters, run, statement
 from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
 from jobledger.adapters.postgres.reports.asking.dimensions import BUCKETS
@@ -203,6 +204,14 @@ _COUNTERS: Sequence[tuple[str, str, Mapping[str, str]]] = (
 def _of_ledger(opened: Ledger) -> Iterator[Finding]:
     with ledger_errors(opened.engine.url), opened.engine.connect() as connection:
         (state,) = run(connection, _STATE, {})
+        stale = stale_since(connection)
+    if stale is not None:
+        yield Finding(
+            what="Standby",
+            told=f"as of {rfc3339(stale)}",
+            look="warn",
+            note="it has taken over nothing since of what its primary has committed",
+        )
     position, behind = int(state["last_position"]), int(state["lag_events"])
     yield Finding(what="Events in the log", told=f"{position:,}", look="calm")
     yield Finding(

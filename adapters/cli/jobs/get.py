@@ -32,7 +32,8 @@ from jobledger.adapters.cli.options import (
 )
 from jobledger.adapters.cli.output import Output, console, errors, fail, marked, show
 from jobledger.adapters.ledger_wiring import Ledger, ledger
-from jobledger.adapters.postgres.connection.errors import describe
+from jobledger.adapters.postgres.connection.errors import describe, ledger_errors
+from jobledger.adapters.postgres.connection.standby import stale_since
 from jobledger.adapters.serving.standings import standings
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock
@@ -44,6 +45,7 @@ from jobledger.core.kinds import PHASES
 from jobledger.core.ports.history import JobFilter
 from jobledger.core.projections.view import View, advance
 from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import rfc3339
 
 COLUMNS = (
     "namespace",
@@ -247,6 +249,10 @@ def _tell_ledger(opened: Ledger, settings: Settings, *, is_new: bool) -> None:
         remember(settings)
     is_worked_on = any(one.owner and one.is_there for one in opened.replicas.holders())
     rest = "" if is_worked_on else "; no service works on it now"
+    with ledger_errors(opened.engine.url), opened.engine.connect() as connection:
+        stale = stale_since(connection)
+    if stale is not None:  # the leases on it are as old
+        rest = f"; a standby, with what its primary had committed at {rfc3339(stale)}"
     errors.print(Text(f"ledger: {name}{rest}", style="dim"), soft_wrap=True)
     if told := told_of_others(settings):
         errors.print(Text(told, style="yellow" if is_new else "dim"), soft_wrap=True)

@@ -40,6 +40,7 @@ def as_json(answer: Answer) -> str:
         "total": None if answer.total is None else _plain(answer.total, answer),
         "more": answer.more,
         "events_behind": answer.events_behind,
+        "stale_since": answer.stale_since and _instant(answer.stale_since, answer),
     }
     return visible_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 

@@ -118,6 +118,12 @@ def _notes(answer: Answer) -> Iterator[str]:
             f"there are more than {asked.limit:,} {asked.by[0]}s in this period: those without "
             "anything are left out; a higher --limit shows them"
         )
+    if answer.stale_since is not None:
+        at = answer.stale_since.astimezone(answer.question.zone)
+        yield (
+            f"a standby was asked that has taken over nothing since {at:%Y-%m-%d %H:%M:%S}: "
+            "what its primary has committed since is not in it"
+        )
     if 0 < answer.events_behind < answer.events:
         yield f"the latest {answer.events_behind:,} events of the log are not in it yet"
 

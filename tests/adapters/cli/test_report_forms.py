@@ -89,6 +89,7 @@ def test_a_json_document_explains_itself() -> None:
         "rule",
         "schema",
         "since",
+        "stale_since",
         "thresholds",
         "timezone",
         "total",

@@ -1,6 +1,8 @@
 """Tables and bars of reports: what fits a terminal, and how quantities read."""
 
 import io
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from rich.console import Console
@@ -166,3 +168,11 @@ def test_nothing_is_cut_or_left_out_where_no_terminal_is(
     assert f"{IMAGE}-{'x' * 200} " in said
     assert "left out" not in said
     assert all(column.heading.upper() in said for column in told.report.columns)
+
+
+def test_an_answer_of_a_standby_that_lags_says_since_when(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    stale = replace(answer("waste", []), stale_since=datetime(2026, 11, 8, 23, 30, tzinfo=UTC))
+    tell(stale, ReportForm.TABLE, None, charted=False)
+    assert "has taken over nothing since 2026-11-08 23:30:00" in capsys.readouterr().out

@@ -19,6 +19,7 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from jobledger.adapters.postgres.connection.errors import describe, ledger_errors
+from jobledger.adapters.postgres.connection.standby import stale_since
 from jobledger.adapters.postgres.report_v1.views import VERSION, quoted, schema_of_views
 from jobledger.adapters.postgres.reports.asking.buckets import in_time_only, starts, without_gaps
 from jobledger.adapters.postgres.reports.asking.dimensions import (
@@ -68,6 +69,7 @@ def ask(engine: Engine, report: Report, question: Question) -> Answer:
     values = parameters(report, question)
     with ledger_errors(engine.url), engine.connect() as connection:
         (state,) = run(connection, _STATE, {})
+        stale = stale_since(connection)
         try:
             found = run(connection, statement(report, question), values)
         except DBAPIError as error:
@@ -90,6 +92,7 @@ def ask(engine: Engine, report: Report, question: Question) -> Answer:
         more=more,
         events=state["last_position"],
         events_behind=state["lag_events"],
+        stale_since=stale,
     )
 
 

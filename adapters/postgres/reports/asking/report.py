@@ -168,6 +168,8 @@ class Answer:
     """Events that are in the log."""
     events_behind: int
     """Those of them that are not yet in what reports read."""
+    stale_since: Instant | None = None
+    """When it was true, where a standby was asked that has taken over nothing since."""
 
     @property
     def columns(self) -> tuple[Column, ...]:
