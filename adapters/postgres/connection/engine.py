@@ -25,6 +25,7 @@ from jobledger.adapters.postgres.connection.answer_limit import (
     limited_cursor,
 )
 from jobledger.adapters.postgres.connection.codec import register
+from jobledger.adapters.postgres.connection.patient_pool import PatientPool
 from jobledger.adapters.postgres.connection.refusals import Refusals
 from jobledger.core.errors import LedgerMisconfigured
 
@@ -141,6 +142,7 @@ def open_engine(url: str, options: EngineOptions | None = None) -> Engine:
     engine = create_engine(
         address,
         isolation_level="AUTOCOMMIT",
+        poolclass=PatientPool,
         pool_size=chosen.pool_size,
         max_overflow=chosen.pool_size,
         pool_timeout=chosen.statement_timeout_seconds or 30,

@@ -105,6 +105,12 @@ _TEMPORARY = re.compile(
     r"Temporary failure in name resolution|the database system is", re.IGNORECASE
 )
 
+_NO_ROOM = re.compile(
+    "too many connections|too many clients|remaining connection slots|no more connections allowed",
+    re.IGNORECASE,
+)
+"""A server or pooler has as many connections as it, or this login, may have."""
+
 _OUR_ROLES = re.compile("jobledger_(app|report)")
 
 _BY_STATEMENT = re.compile("in statement pooling mode")
@@ -134,7 +140,12 @@ def ledger_errors(url: URL) -> Iterator[None]:
 
 def is_understood(text: str) -> bool:
     """Return whether the words of a connection that did not come about say what they mean."""
-    return bool(_TEMPORARY.search(text) or _meaning(text))
+    return bool(_TEMPORARY.search(text) or _NO_ROOM.search(text) or _meaning(text))
+
+
+def lacks_room(error: psycopg.Error) -> bool:
+    """Return whether a server takes no further connection, and may take one later."""
+    return error.sqlstate == "53300" or bool(_NO_ROOM.search(str(error)))
 
 
 def ledger_error(error: BaseException | None, url: URL) -> LedgerError:
