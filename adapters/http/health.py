@@ -1,6 +1,8 @@
 """`/healthz`, `/readyz` and `/metrics` of a running service."""
 
+import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.applications import Starlette
@@ -24,9 +26,10 @@ def health_app(
 
     `/healthz` fails only if the process should be restarted; `/readyz` says what is missing, adds
     the errors that were met, and heals by itself. What concerns some jobs only is noted there, and
-    says nothing against the service. Both are answered without a thread of those that the API's
+    says nothing against the service. All are answered without a thread of those that the API's
     requests wait for.
     """
+    measuring = ThreadPoolExecutor(1, "metrics")
 
     async def healthz(request: Request) -> Response:
         del request
@@ -43,9 +46,11 @@ def health_app(
             body["notes"] = told
         return JSONResponse(body, status_code=503 if missing else 200)
 
-    def metrics(request: Request) -> Response:
+    async def metrics(request: Request) -> Response:
         del request
-        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+        loop = asyncio.get_running_loop()
+        told = await loop.run_in_executor(measuring, generate_latest, registry)
+        return Response(told, media_type=CONTENT_TYPE_LATEST)
 
     return Starlette(
         routes=[
