@@ -11,6 +11,7 @@ from sqlalchemy import text
 from starlette.applications import Starlette
 
 from bench.sample import END
+from jobledger.adapters import page_wiring
 from jobledger.adapters.forensic_wiring import with_api
 from jobledger.adapters.http.page.parts import PageParts
 from jobledger.adapters.http.server import HttpServer
@@ -21,6 +22,7 @@ from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
 from jobledger.core.ports.history import JobFilter
 from tests.support.ledgers import app_engine
 from tests.support.pages import PAGE, Pages, empty_pages
+from tests.support.records import NOON
 
 pytestmark = pytest.mark.postgres
 
@@ -100,6 +102,14 @@ def test_health_tells_of_the_ledger(served: Pages) -> None:
     told = shown(served, "/health")
     for what in ("Events in the log", "Reports", "Seals", "Leases", "none in this process"):
         assert what in told
+
+
+def test_health_of_a_standby_that_lags_says_since_when(
+    served: Pages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Standby" not in shown(served, "/health")
+    monkeypatch.setattr(page_wiring, "stale_since", lambda _: NOON)
+    assert "as of 2026-11-21T12:00:00Z" in shown(served, "/health")
 
 
 def test_jobs_are_found_by_the_cause_of_a_failure(
