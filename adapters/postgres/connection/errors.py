@@ -143,6 +143,12 @@ def is_understood(text: str) -> bool:
     return bool(_TEMPORARY.search(text) or _NO_ROOM.search(text) or _meaning(text))
 
 
+def is_refused_user(error: psycopg.Error) -> bool:
+    """Return whether a login was refused because of its user or password."""
+    meaning = _meaning(str(error)) or _LOGIN_STATES.get(error.sqlstate or "", "")
+    return meaning in (_REFUSED_STATES["28P01"], _REFUSED_STATES["28000"])
+
+
 def lacks_room(error: psycopg.Error) -> bool:
     """Return whether a server takes no further connection, and may take one later."""
     return error.sqlstate == "53300" or bool(_NO_ROOM.search(str(error)))
