@@ -10,9 +10,9 @@ import pytest
 
 from jobledger.adapters.forensics.bundle_files import read_file
 from jobledger.core.catalogue import read_event
+from jobledger.core.forensics.attempts import facts
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.replay.replay import replay
-from jobledger.core.forensics.story.attempts import facts
 from jobledger.core.forensics.story.causes import ExplainedCauses
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.timeline import timeline

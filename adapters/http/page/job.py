@@ -23,9 +23,9 @@ from jobledger.adapters.http.page.rendering import (
     when,
 )
 from jobledger.core.catalogue import NAMES, JobEvent
+from jobledger.core.forensics.attempts import facts
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.story.account import Account
-from jobledger.core.forensics.story.attempts import facts
 from jobledger.core.forensics.story.causes import counted_as
 from jobledger.core.forensics.story.explain import explained
 from jobledger.core.forensics.story.moment import Moment, at_instant, at_version

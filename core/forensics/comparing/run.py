@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from jobledger.core.forensics.attempts import facts
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.comparing.documents import without
-from jobledger.core.forensics.story.attempts import facts
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.history.attempt_facts import AttemptFacts, JobFacts

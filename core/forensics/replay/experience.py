@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from jobledger.core.forensics.story.attempts import ENDED_WELL, cluster_hours
+from jobledger.core.forensics.attempts import ENDED_WELL, cluster_hours
 from jobledger.core.jobs.history.attempt_facts import JobFacts
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from jobledger.core.catalogue import JobEvent
+from jobledger.core.forensics.attempts import facts
 from jobledger.core.forensics.replay.whole_deadline import DEADLINE, PRE_RUNNING
-from jobledger.core.forensics.story.attempts import facts
 from jobledger.core.jobs.history.attempt_facts import AttemptFacts, JobFacts
 from jobledger.core.kinds import NOTHING, cluster_verdict, evolve
 

@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
+from jobledger.core.forensics.attempts import ENDED_WELL, cluster_hours
 from jobledger.core.forensics.replay.same_cluster import NewCluster, SameCluster
 from jobledger.core.forensics.replay.whole_deadline import (
     DEADLINE,
@@ -20,7 +21,6 @@ from jobledger.core.forensics.replay.whole_deadline import (
     WholeDeadline,
     ended_by_it,
 )
-from jobledger.core.forensics.story.attempts import ENDED_WELL, cluster_hours
 from jobledger.core.jobs.history.attempt_facts import AttemptFacts, JobFacts
 from jobledger.core.jobs.retries.options import Growth, RetryOptions, RetryRule
 from jobledger.core.jobs.retries.retry import Blame, delay, judge

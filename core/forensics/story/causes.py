@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import cast
 
 from jobledger.core.catalogue import JobEvent
+from jobledger.core.forensics.attempts import facts
 from jobledger.core.forensics.begun import attempts_begun
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.forensics.failures.signs import Sign, signs
 from jobledger.core.forensics.story.account import Account
-from jobledger.core.forensics.story.attempts import facts
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.failures.diagnosis import Judged, diagnose
 from jobledger.core.jobs.history.attempt_facts import JobFacts

@@ -11,7 +11,8 @@ from jobledger.core.forensics.begun import attempts_begun
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.failures.signs import Sign, signs
 from jobledger.core.forensics.story.account import Account, Sentence, without_vain_advice
-from jobledger.core.forensics.story.circumstances import circumstances, ended_at, found_ended
+from jobledger.core.forensics.story.circumstances import circumstances
+from jobledger.core.forensics.story.ended import ended_at, found_ended
 from jobledger.core.forensics.story.going_on import (
     left_undone,
     pods_failed,

@@ -3,9 +3,9 @@
 import pytest
 
 from jobledger.core.catalogue import read_event
+from jobledger.core.forensics.attempts import facts as story_facts
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.replay.replay import replay
-from jobledger.core.forensics.story.attempts import facts as story_facts
 from jobledger.core.forensics.story.causes import ExplainedCauses
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.timeline import timeline

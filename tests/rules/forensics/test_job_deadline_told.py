@@ -1,6 +1,6 @@
 """A deadline over all attempts that has ended a pause: how it is told and explained."""
 
-from jobledger.core.forensics.story.attempts import facts
+from jobledger.core.forensics.attempts import facts
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.timeline import in_words
 from jobledger.core.jobs.pending.decisions import DecisionKind

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import asdict
 
 from jobledger.core.catalogue import read_event
-from jobledger.core.forensics.story.attempts import facts
+from jobledger.core.forensics.attempts import facts
 from jobledger.core.forensics.story.causes import ExplainedCauses, counted_as, with_causes
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.jobs.failures.rules import GENERAL

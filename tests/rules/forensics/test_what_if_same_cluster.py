@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
+from jobledger.core.forensics.attempts import facts
 from jobledger.core.forensics.replay.same_cluster import NewCluster, judged_facts
 from jobledger.core.forensics.replay.what_if import Answer, Change, ask, totals
 from jobledger.core.forensics.replay.whole_deadline import DEADLINE, PRE_RUNNING
-from jobledger.core.forensics.story.attempts import facts
 from jobledger.core.jobs.history.attempt_facts import ClusterVerdict, JobFacts
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import Answer as Verdict

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import asdict, replace
 
 from jobledger.core.catalogue import NAMES, read_event
-from jobledger.core.forensics.story.attempts import facts as story_facts
+from jobledger.core.forensics.attempts import facts as story_facts
 from jobledger.core.forensics.story.causes import ExplainedCauses
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.policy import Policy

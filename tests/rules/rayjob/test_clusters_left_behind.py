@@ -3,7 +3,7 @@
 The two are told by watches of their own, which keep no order between them.
 """
 
-from jobledger.core.forensics.story.attempts import facts
+from jobledger.core.forensics.attempts import facts
 from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.rayjob.events.lifecycle import ClusterVanished
 from tests.rules.rayjob.test_recording import FAILED, WORKING, names_of, said, shown
