@@ -210,7 +210,7 @@ def _of_ledger(opened: Ledger) -> Iterator[Finding]:
             what="Standby",
             told=f"as of {rfc3339(stale)}",
             look="warn",
-            note="it has taken over nothing since of what its primary has committed",
+            note="it has taken over nothing since: it lags, or its primary has committed nothing",
         )
     position, behind = int(state["last_position"]), int(state["lag_events"])
     yield Finding(what="Events in the log", told=f"{position:,}", look="calm")

@@ -179,10 +179,10 @@ def _missing_kind(path: str) -> str:
     if found is None:
         return "the API server serves nothing there"
     group, version, plural = found.groups()
-    return (
-        f"the API server does not serve {plural} of {group}/{version}: the CRD {plural}.{group} is "
-        "not installed, or does not serve that version"
-    )
+    told = f"the API server does not serve {plural} of {group}/{version}"
+    if "." not in group or group.endswith(".k8s.io"):  # Kubernetes' own
+        return told
+    return f"{told}: the CRD {plural}.{group} is not installed, or does not serve that version"
 
 
 def _foreign_error(what: str, code: int, headers: Mapping[str, str]) -> errors.ClusterError:

@@ -251,8 +251,9 @@ def _tell_ledger(opened: Ledger, settings: Settings, *, is_new: bool) -> None:
     rest = "" if is_worked_on else "; no service works on it now"
     with ledger_errors(opened.engine.url), opened.engine.connect() as connection:
         stale = stale_since(connection)
-    if stale is not None:  # the leases on it are as old
-        rest = f"; a standby, with what its primary had committed at {rfc3339(stale)}"
+    if stale is not None:  # the leases that it shows are as old
+        told = "its primary can say whether a service works on it"
+        rest = f"; a standby, which has nothing newer than {rfc3339(stale)}: {told}"
     errors.print(Text(f"ledger: {name}{rest}", style="dim"), soft_wrap=True)
     if told := told_of_others(settings):
         errors.print(Text(told, style="yellow" if is_new else "dim"), soft_wrap=True)

@@ -122,7 +122,7 @@ def _notes(answer: Answer) -> Iterator[str]:
         at = answer.stale_since.astimezone(answer.question.zone)
         yield (
             f"a standby was asked that has taken over nothing since {at:%Y-%m-%d %H:%M:%S}: "
-            "what its primary has committed since is not in it"
+            "whatever its primary has committed since is not in it"
         )
     if 0 < answer.events_behind < answer.events:
         yield f"the latest {answer.events_behind:,} events of the log are not in it yet"

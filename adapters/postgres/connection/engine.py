@@ -1,6 +1,5 @@
 """Creates connections: URL, session settings, time limits, role."""
 
-import select
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +14,8 @@ from sqlalchemy import (
     event,
     make_url,
 )
-from sqlalchemy.exc import ArgumentError, DisconnectionError
-from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from jobledger.adapters.postgres.connection import password_file, pooler
 from jobledger.adapters.postgres.connection.answer_limit import (
@@ -26,7 +25,7 @@ from jobledger.adapters.postgres.connection.answer_limit import (
 )
 from jobledger.adapters.postgres.connection.codec import register
 from jobledger.adapters.postgres.connection.patient_pool import PatientPool
-from jobledger.adapters.postgres.connection.refusals import Refusals
+from jobledger.adapters.postgres.connection.refusals import refusals_of
 from jobledger.core.errors import LedgerMisconfigured
 
 APP_ROLE = "jobledger_app"
@@ -162,28 +161,11 @@ def open_engine(url: str, options: EngineOptions | None = None) -> Engine:
 
     if password is not None:
         password_file.read_anew(engine, password)
-    event.listen(engine, "do_connect", Refusals().connect)
+    event.listen(engine, "do_connect", refusals_of(address.set(password=None)).connect)
     event.listen(engine, "connect", prepare)
-    event.listen(engine, "checkout", _replace_ended)
     event.listen(engine, "handle_error", _leave_read_only_server)
     event.listen(engine, "before_cursor_execute", _send_as_asked)
     return engine
-
-
-def _replace_ended(
-    connection: psycopg.Connection[Any], _entry: ConnectionPoolEntry, _pooled: PoolProxiedConnection
-) -> None:
-    """Let the pool connect anew in place of a connection that was ended while nobody used it.
-
-    A restart, a limit of idle sessions or a pooler ends it: its last words, or its end, can be read
-    from it. Nothing can be read from one that is alive, and there is no question to be answered.
-    """
-    if not connection.closed:
-        looks = select.poll()
-        looks.register(connection.fileno(), select.POLLIN)
-        if not looks.poll(0):
-            return
-    raise DisconnectionError
 
 
 def _send_as_asked(

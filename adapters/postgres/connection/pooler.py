@@ -19,7 +19,11 @@ _SESSION = """
         current_setting('TimeZone'), current_setting('default_transaction_isolation'),
         current_setting('DateStyle'), current_setting('IntervalStyle'),
         CAST(current_setting('extra_float_digits') AS integer),
-        current_setting('synchronous_commit') <> 'off', current_setting('lock_timeout') = '0'
+        current_setting('synchronous_commit') <> 'off', current_setting('lock_timeout') = '0',
+        current_setting('row_security') = 'off' OR NOT EXISTS (
+            SELECT FROM pg_class t JOIN pg_namespace n ON n.oid = t.relnamespace
+            WHERE n.nspname = current_schema() AND row_security_active(t.oid)
+        )
 """
 
 _UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Etc/GMT"})
@@ -46,7 +50,7 @@ def look(connection: psycopg.Connection[Any], role: str) -> bool:
     found = connection.execute(_SESSION).fetchone()
     assert found is not None, "a query without a condition"
     process, user, login, zone, isolation, dates, intervals, digits, *others = found
-    is_durable, waits_for_locks = others
+    is_durable, waits_for_locks, sees_all_rows = others
     owns = process == connection.info.backend_pid
     setattr(connection, _HAS_OWN_SESSION, owns)
     if owns:
@@ -60,6 +64,7 @@ def look(connection: psycopg.Connection[Any], role: str) -> bool:
         "extra_float_digits": "1" if digits < 1 else "",
         "synchronous_commit": "on" if not is_durable else "",
         "lock_timeout": "0" if not waits_for_locks else "",
+        "row_security": "off" if not sees_all_rows else "",
     }
     statements = [
         f'ALTER ROLE "{login}" SET {name} = {value}' for name, value in lacking.items() if value

@@ -4,19 +4,20 @@ libpq keeps the text of such a refusal alone, without its SQLSTATE. What a text 
 once, by a second login of which the protocol is written down.
 """
 
+import os
 import re
 import select
-import tempfile
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import psycopg
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
-from sqlalchemy import Dialect
+from sqlalchemy import URL, Dialect
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -32,7 +33,7 @@ _STATE = re.compile(rb'\tErrorResponse\t.*? C "(\w{5})"')
 """Source: libpq, `pqTraceOutput_ErrorResponse`."""
 
 _TEXTS_MAX = 100
-"""How many are kept; another database's or user's refusal is another text."""
+"""How many texts are kept, and logins; another database's or user's refusal is another text."""
 
 
 _PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 1.0, 30.0
@@ -78,10 +79,8 @@ class Refusals:
             connection = dialect.connect(*args, **how)
         except psycopg.OperationalError as error:
             error.sqlstate = error.sqlstate or self._state(error, how["connect_timeout"])
-            is_refused = is_refused_user(error)
-            self._refused = (
-                _after(error, how.get("password"), before, self._now()) if is_refused else None
-            )
+            if is_refused_user(error):
+                self._refused = _after(error, how.get("password"), before, self._now())
             raise
         self._refused = None
         return connection
@@ -110,6 +109,13 @@ class Refusals:
         return state
 
 
+@lru_cache(maxsize=_TEXTS_MAX)
+def refusals_of(login: URL) -> Refusals:
+    """Return what all engines of this process share that log in as the same user there."""
+    del login
+    return Refusals()
+
+
 def _after(error: psycopg.Error, password: object, before: _Refused | None, now: float) -> _Refused:
     twice = _PAUSE_SECONDS if before is None else before.seconds * 2
     seconds = min(twice, _LONGEST_PAUSE_SECONDS)
@@ -120,21 +126,23 @@ def _ask(refused: pq.abc.PGconn, seconds: float) -> str | None:
     """Log in once more with the options of a connection; return the SQLSTATE of the refusal.
 
     None if it is not refused in time, or where the driver cannot write the protocol down (on all
-    but Linux).
+    but Linux). What is written may hold the password, so it never is on a disk.
     """
     options = {option.keyword.decode(): option.val for option in refused.info if option.val}
     address = make_conninfo("", **{name: value.decode() for name, value in options.items()})
-    with tempfile.TemporaryFile() as written:
-        try:
+    try:
+        with os.fdopen(os.memfd_create("login"), "rb") as written:
             login = pq.PGconn.connect_start(address.encode())
             login.trace(written.fileno())
-            _wait_for_answer(login, time.monotonic() + seconds)
-            login.untrace()
-            login.finish()
-        except (psycopg.Error, OSError):
-            return None
-        written.seek(0)
-        found = _STATE.search(written.read())
+            try:
+                _wait_for_answer(login, time.monotonic() + seconds)
+            finally:
+                login.untrace()
+                login.finish()
+            written.seek(0)
+            found = _STATE.search(written.read())
+    except (psycopg.Error, OSError, AttributeError):
+        return None
     return found[1].decode() if found else None
 
 
@@ -146,4 +154,4 @@ def _wait_for_answer(login: pq.abc.PGconn, until: float) -> None:
             return
         looks = select.poll()
         looks.register(login.socket, step)
-        looks.poll((until - time.monotonic()) * 1000)
+        looks.poll(max(0.0, until - time.monotonic()) * 1000)

@@ -6,11 +6,13 @@ refused, and with `--no-privileges` it has none, so that Postgres lets everybody
 
 from sqlalchemy import Connection, text
 
-from jobledger.adapters.postgres.report_v1.views import quoted, schema_of_views
+from jobledger.adapters.postgres.report_v1.views import VIEWS, quoted, schema_of_views
 from jobledger.adapters.postgres.schema.functions import create_function, current_schema
 from jobledger.adapters.postgres.schema.guards import read_guards
 
 _READERS = ("jobledger_app", "jobledger_report")
+
+_TO_READERS = tuple(f" TO {role}" for role in _READERS)
 
 _TO_EVERYBODY = ("EXECUTE ON FUNCTION ", " TO PUBLIC")
 """How the right to call a function reads that Postgres gives by itself."""
@@ -27,19 +29,21 @@ _SCHEMAS_LACKING = text("""
 """)
 
 _VIEWS_LACKING = text("""
-    SELECT DISTINCT r.rolname FROM pg_class c, pg_roles r
-    WHERE c.relnamespace = to_regnamespace(:schema) AND c.relkind = 'v' AND r.rolname = ANY (:roles)
-        AND NOT has_table_privilege(r.oid, c.oid, 'SELECT')
+    SELECT c.relname, r.rolname FROM pg_class c, pg_roles r
+    WHERE c.relnamespace = to_regnamespace(:schema) AND c.relname = ANY (:views)
+        AND r.rolname = ANY (:roles) AND NOT has_table_privilege(r.oid, c.oid, 'SELECT')
 """)
 
 
 def give_missing(connection: Connection) -> None:
     """Make roles that are missing, and give and take rights as the migrations do.
 
-    Nothing happens in a ledger that has them, or whose schema is not this program's. What others
-    were given besides stays theirs.
+    Nothing happens where the roles are there and have any right, so that what an administrator took
+    from them stays taken; nor in a ledger whose schema is not this program's. What others were
+    given besides stays theirs.
     """
-    if connection.scalar(_ROLES_LACKING, {"roles": list(_READERS)}):
+    lacks_roles = connection.scalar(_ROLES_LACKING, {"roles": list(_READERS)}) > 0
+    if lacks_roles:
         connection.execute(create_function(connection, "create_roles_v1"))
         connection.exec_driver_sql("SELECT create_roles_v1()")
         connection.exec_driver_sql("DROP FUNCTION create_roles_v1")
@@ -47,6 +51,8 @@ def give_missing(connection: Connection) -> None:
     if found.there.revision != found.wanted.revision:
         return
     there, wanted = set(found.there.grants), set(found.wanted.grants)
+    if not lacks_roles and any(grant.endswith(_TO_READERS) for grant in there):
+        return
     for grant in sorted(wanted - there):
         connection.exec_driver_sql(f"GRANT {grant}")
     before, after = _TO_EVERYBODY
@@ -65,8 +71,6 @@ def _let_read(connection: Connection) -> None:
         _SCHEMAS_LACKING, {"schemas": [schema, views], **readers}
     ).all():
         connection.exec_driver_sql(f"GRANT USAGE ON SCHEMA {quoted(name)} TO {role}")
-    lacking = connection.scalars(_VIEWS_LACKING, {"schema": quoted(views), **readers})
-    for role in lacking.all():
-        connection.exec_driver_sql(
-            f"GRANT SELECT ON ALL TABLES IN SCHEMA {quoted(views)} TO {role}"
-        )
+    ours = {"schema": quoted(views), "views": [view.name for view in VIEWS]}
+    for name, role in connection.execute(_VIEWS_LACKING, {**ours, **readers}).all():
+        connection.exec_driver_sql(f"GRANT SELECT ON {quoted(views)}.{name} TO {role}")

@@ -5,8 +5,6 @@ controls is shown to none, and a change that was undone before it was stored is 
 Taken for done, such an effect would leave its job waiting for ever.
 """
 
-from contextlib import suppress
-
 from jobledger.adapters.service.effects.context import SomebodyElses, World
 from jobledger.adapters.service.effects.deleting import delete_this
 from jobledger.adapters.service.objects.object_cache import CachedJob
@@ -17,9 +15,10 @@ from jobledger.core.values.documents import Manifest, child, text
 
 
 def refuse_if_disowned(world: World, resource: Resource, made: Manifest, job: CachedJob) -> None:
-    """Raise for an object that was made just now and is not the job's own; it is deleted again.
+    """Raise for an object that was made just now and is not the job's own; delete it again.
 
-    No garbage collector would take it away, nor would the job ever find it.
+    No garbage collector would take it away, nor would the job ever find it. One that cannot be
+    deleted is in the way of the next try, which says so.
 
     Raises:
         SomebodyElses: somebody has to change what takes the owner away.
@@ -27,11 +26,14 @@ def refuse_if_disowned(world: World, resource: Resource, made: Manifest, job: Ca
     if is_controlled_by(made, job.identity.uid):
         return
     namespace, name = job.identity.namespace, text(made, "metadata", "name")
-    with suppress(ClusterError):  # the next try meets it, and says whose it is
+    became = "was deleted again"
+    try:
         delete_this(world, resource, (namespace, name, text(made, "metadata", "uid")))
+    except ClusterError as error:
+        became = f"could not be deleted ({error})"
     raise SomebodyElses(
-        f"{resource.kind} {namespace}/{name} was made without its owner, this {job.kind}, and was "
-        "deleted again: an admission webhook or policy of the API server changes "
+        f"{resource.kind} {namespace}/{name} was made without its owner, this {job.kind}, and "
+        f"{became}: an admission webhook or policy of the API server changes "
         "metadata.ownerReferences. Have it leave them as they are"
     )
 

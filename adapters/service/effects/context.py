@@ -55,7 +55,7 @@ class EffectFailed(Exception):
 
 
 class SomebodyElses(Exception):
-    """An object of that name is there and does not belong to the job."""
+    """An object of that name is there, or was made, and does not belong to the job."""
 
 
 def refuse_if_taken(resource: Resource, found: Manifest, job: CachedJob) -> None:
@@ -117,7 +117,7 @@ class World:
 
 
 _DIGESTS_KEPT = 500
-"""Of so many jobs the digest of the specification is kept, for the next effect."""
+"""So many digests of specifications are kept for the next effect, each beside its packed object."""
 
 SERVICES_MAX = 5000
 """Services that are led elsewhere without a look at them first; of the others one is had."""

@@ -14,6 +14,7 @@ from jobledger.core.jobs.evidence.evidence import PodEvidence
 from jobledger.core.jobs.evidence.pods import is_stuck
 from jobledger.core.jobs.evidence.untouched import said_untouched
 from jobledger.core.jobs.history.signs import Clue, Source, exit_clue
+from jobledger.core.jobs.pending.effects import CLEARING
 from jobledger.core.kinds import clues
 from jobledger.core.values.instants import Instant
 from jobledger.core.values.tracebacks import blanked_frames
@@ -34,6 +35,15 @@ class Sign:
     """The container, Pod or object that showed it, for people; empty if the source says enough."""
     came_at: Instant | None = None
     """When it came about, where somebody said so; else no later than its event."""
+
+    @property
+    def is_of_clearing(self) -> bool:
+        """Whether it tells of something that goes, or is kept from going.
+
+        Once an attempt has failed that is how it is cleared up, and no sign of why it failed.
+        """
+        refused = self.source is Source.REFUSAL and self.text.partition(":")[0] in CLEARING
+        return refused or self.source is Source.LOSS
 
 
 TELLING_REASONS = ("Evicted", "Preempted", "ScaleDown", "TaintManagerEviction")

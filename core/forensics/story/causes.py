@@ -15,7 +15,6 @@ from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.failures.diagnosis import Judged, diagnose
 from jobledger.core.jobs.history.attempt_facts import JobFacts
 from jobledger.core.jobs.history.report_news import AttemptFailed, FailureJudged
-from jobledger.core.jobs.history.signs import Source
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.kinds import ROLES, failure_news
 
@@ -34,7 +33,7 @@ class ExplainedCauses:
             version=version, occurred_at=event.at, recorded_at=event.at, actor="", event=event
         )
         found = signs((read,), lambda _: None, {})
-        return tuple(sign for sign in found if not (ended and sign.source is Source.LOSS))
+        return tuple(sign for sign in found if not (ended and sign.is_of_clearing))
 
     def cause(
         self, signs: Sequence[object], *, ran: bool, judged: Judged | None

@@ -285,7 +285,7 @@ class _Account:
         of_attempt = [
             sign
             for sign in self._signs
-            if (sign.attempt == 0 or sign.attempt >= attempt) and not _is_later_loss(sign, failed)
+            if (sign.attempt == 0 or sign.attempt >= attempt) and not _is_later(sign, failed)
         ]
         return diagnose(of_attempt, ran=attempt in self._ran, judged=self._judged.get(attempt))
 
@@ -378,9 +378,9 @@ class _Account:
         return min(known)
 
 
-def _is_later_loss(sign: Sign, failed: int | None) -> bool:
-    """Return whether something went after the attempt had failed: that is how it was cleared."""
-    return failed is not None and sign.source is Source.LOSS and sign.version > failed
+def _is_later(sign: Sign, failed: int | None) -> bool:
+    """Return whether a sign is of how an attempt was cleared up after it had failed."""
+    return failed is not None and sign.version > failed and sign.is_of_clearing
 
 
 def _why(event: EndEvent) -> str:

@@ -5,7 +5,6 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from jobledger.core.jobs import events as shared
-from jobledger.core.jobs.pending.effects import CLEARING
 
 
 class Source(StrEnum):
@@ -45,13 +44,8 @@ Clue: TypeAlias = tuple[Source, str]
 
 
 def shared_clues(event: shared.SharedEvent) -> Iterator[Clue]:
-    """Yield the clues of an event that every kind of job has; evidence is read elsewhere.
-
-    What is refused while things are cleared up comes after the failure, and says nothing of it.
-    """
+    """Yield the clues of an event that every kind of job has; evidence is read elsewhere."""
     if isinstance(event, shared.EffectFailed | shared.EffectFaltered):
-        if event.kind in CLEARING:
-            return
         yield Source.REFUSAL, f"{event.kind}: {event.trouble}"
     elif isinstance(event, shared.DecisionFired):
         yield Source.DECISION, event.kind.value

@@ -1,5 +1,6 @@
 """Where the server takes few connections of a login, statements wait for one that is there."""
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,7 +8,9 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
+from jobledger.adapters.postgres.connection import patient_pool
 from jobledger.adapters.postgres.connection.engine import EngineOptions, open_engine
+from jobledger.adapters.postgres.connection.errors import lacks_room
 from jobledger.adapters.postgres.log.event_store import PostgresEventStore
 from jobledger.core.errors import LedgerUnavailable
 from tests.support.postgres import plain_url
@@ -39,6 +42,45 @@ def test_more_threads_than_connections_all_get_their_answers(narrow_url: str) ->
         told = list(threads.map(lambda _: store.last_position(), range(QUESTIONS)))
     engine.dispose()
     assert told == [0] * QUESTIONS
+
+
+def test_threads_whose_connections_were_ended_all_get_their_answers(
+    ledger_url: str, narrow_url: str
+) -> None:
+    """Another took one of their places: what had lost its connection was refused for ever."""
+    engine = open_engine(narrow_url, EngineOptions(pool_size=THREADS))
+    store = PostgresEventStore(engine, lambda: NOON)
+    with engine.connect(), engine.connect():
+        pass
+    with psycopg.connect(plain_url(ledger_url), autocommit=True) as admin:
+        admin.execute(
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = 'narrow'"
+        )
+    with psycopg.connect(plain_url(narrow_url)), ThreadPoolExecutor(THREADS) as threads:
+        told = list(threads.map(lambda _: store.last_position(), range(QUESTIONS)))
+    engine.dispose()
+    assert told == [0] * QUESTIONS
+
+
+def test_a_server_that_has_room_again_is_asked_again(
+    narrow_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one connection of the pool may be held for long, as that of the reports is."""
+    refused = threading.Event()
+
+    def noted(error: psycopg.Error) -> bool:
+        refused.set()
+        return lacks_room(error)
+
+    monkeypatch.setattr(patient_pool, "lacks_room", noted)
+    engine = open_engine(narrow_url)
+    store = PostgresEventStore(engine, lambda: NOON)
+    with engine.connect(), ThreadPoolExecutor(1) as threads:
+        with psycopg.connect(plain_url(narrow_url)):
+            answer = threads.submit(store.last_position)
+            assert refused.wait(60)
+        assert answer.result(60) == 0
+    engine.dispose()
 
 
 def test_connections_that_come_and_go_are_no_lines_of_the_log(

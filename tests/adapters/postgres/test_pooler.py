@@ -145,6 +145,13 @@ def test_what_would_change_values_or_lose_commits_is_named(
     assert f"SET {setting} = {needed}" in refusal(address)
 
 
+def test_rows_that_would_be_hidden_are_named(address: URL, ledger_url: str) -> None:
+    """Of a table with row level security; else the login needs no such setting."""
+    follow(address, ledger_url)
+    altered(ledger_url, address, ["ALTER TABLE log_head ENABLE ROW LEVEL SECURITY"])
+    assert "SET row_security = off" in refusal(address)
+
+
 def test_nothing_is_set_for_a_session_that_others_get(ready: Engine) -> None:
     """Whoever gets the server's connection next finds it as the login made it."""
     with ready.connect() as connection:

@@ -91,6 +91,17 @@ def test_what_others_were_given_stays(own_url: str) -> None:
     engine.dispose()
 
 
+def test_what_an_administrator_took_stays_taken(own_url: str) -> None:
+    """Each upgrade of the chart would give analysts the log again, beside the views."""
+    with psycopg.connect(plain_url(own_url), autocommit=True) as admin:
+        admin.execute("REVOKE SELECT ON event FROM jobledger_report")
+        upgrade(own_url)
+        engine = open_engine(own_url)
+        assert "SELECT ON event TO jobledger_report" not in guards_of(engine).there.grants
+        engine.dispose()
+        admin.execute("GRANT SELECT ON event TO jobledger_report")
+
+
 def test_a_role_that_the_server_lacks_is_named(own_url: str) -> None:
     with psycopg.connect(plain_url(own_url), autocommit=True) as admin:
         admin.execute(WITHOUT_ROLES)
