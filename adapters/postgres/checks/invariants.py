@@ -8,7 +8,7 @@ from jobledger.adapters.postgres.connection.statements import all_mappings
 from jobledger.core.catalogue import TYPES
 from jobledger.core.forensics.findings import Check, Finding, error, warning
 from jobledger.core.jobs.pending.decisions import DecisionKind
-from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.pending.effects import CLEARING
 from jobledger.core.jobs.retries.retry import NEVER_RETRIED
 from jobledger.core.kinds import ROLES
 
@@ -17,18 +17,6 @@ SHOWN_MAX = 5
 
 AFTER_THE_END = (DecisionKind.TTL_SHUTDOWN, DecisionKind.DELETION_RULE, DecisionKind.EFFECT_RETRY)
 """What may still be pending for a job that is Complete or Failed."""
-
-CLEANUP = (
-    EffectKind.REMOVE_FINALIZER,
-    EffectKind.DELETE_CLUSTER,
-    EffectKind.DELETE_SUBMITTER,
-    EffectKind.STOP_ENTRYPOINT,
-    EffectKind.SUSPEND_WORKERS,
-    EffectKind.CLEAR_POD_GROUP,
-    EffectKind.DELETE_JOB,
-    EffectKind.DELETE_JOBSET,
-)
-"""What may still be done for such a job."""
 
 WORKING = ("", "Initializing", "Running", "Suspending", "Retrying")
 """Phases in which something is heard of a job from time to time."""
@@ -138,7 +126,7 @@ def _finals_final(engine: Engine) -> Iterator[Finding]:
     yield from _found(engine, "finals-final", _BEGUN_AFTER_THE_END, remedy, told)
     decisions = [kind.value for kind in AFTER_THE_END]
     yield from _found(engine, "finals-final", _PENDING_AFTER_THE_END, remedy, decisions)
-    effects = [kind.value for kind in CLEANUP]
+    effects = sorted(kind.value for kind in CLEARING)
     yield from _found(engine, "finals-final", _EFFECTS_AFTER_THE_END, remedy, effects)
 
 

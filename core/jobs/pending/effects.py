@@ -80,7 +80,10 @@ CLEARING = frozenset(
         EffectKind.DELETE_ATTEMPT_JOB,
     }
 )
-"""Kinds that take away what is needed no more; an attempt never fails because they are refused."""
+"""Kinds that take away what is needed no more, also of a job that is over.
+
+An attempt never fails because they are refused.
+"""
 
 ON_THE_JOB = frozenset(
     {EffectKind.ADD_FINALIZER, EffectKind.REMOVE_FINALIZER, EffectKind.DELETE_JOB}
