@@ -1,7 +1,6 @@
 """A ledger that cannot be used is told by every command: one line, an exit code, no password."""
 
 import socket
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
@@ -17,6 +16,7 @@ from jobledger.adapters.postgres.connection.engine import APP_ROLE, EngineOption
 from jobledger.adapters.postgres.log.replicas import PostgresReplicas
 from jobledger.adapters.postgres.schema.version import downgrade
 from jobledger.core.errors import LedgerMisconfigured
+from tests.support.answering import answering, speak_http
 from tests.support.postgres import plain_url
 from tests.support.processes import Finished, Terminal
 
@@ -72,23 +72,8 @@ def changed(url: str, **parts: str | int) -> str:
 @pytest.fixture
 def elsewhere() -> Iterator[int]:
     """The port of something that speaks another language."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def answer() -> None:
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return
-                with connection:
-                    connection.recv(100)
-                    connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        yield listener.getsockname()[1]
-        listener.shutdown(socket.SHUT_RDWR)
-        thread.join(30)
+    with answering(speak_http) as port:
+        yield port
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,12 @@ refused, and with `--no-privileges` it has none, so that Postgres lets everybody
 
 from sqlalchemy import Connection, text
 
+from jobledger.adapters.postgres.connection.engine import APP_ROLE, REPORT_ROLE
 from jobledger.adapters.postgres.report_v1.views import VIEWS, quoted, schema_of_views
 from jobledger.adapters.postgres.schema.functions import create_function, current_schema
 from jobledger.adapters.postgres.schema.guards import read_guards
 
-_READERS = ("jobledger_app", "jobledger_report")
+_READERS = (APP_ROLE, REPORT_ROLE)
 
 _TO_READERS = tuple(f" TO {role}" for role in _READERS)
 

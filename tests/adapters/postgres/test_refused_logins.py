@@ -2,7 +2,6 @@
 
 import socket
 import struct
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
@@ -15,6 +14,7 @@ from jobledger.adapters.postgres.connection.engine import open_engine
 from jobledger.adapters.postgres.connection.refusals import Refusals
 from jobledger.adapters.postgres.log.event_store import PostgresEventStore
 from jobledger.core.errors import LedgerError, LedgerMisconfigured, LedgerUnavailable
+from tests.support.answering import answering
 from tests.support.postgres import plain_url
 from tests.support.records import NOON
 
@@ -52,27 +52,15 @@ def server_that_refuses(severity: str, state: str, told: str) -> Iterator[tuple[
     refusal = b"E" + struct.pack("!i", len(body) + 4) + body
     logins: list[int] = []
 
-    def answer(listener: socket.socket) -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            with connection:
-                if _words(connection) == SSL_REQUEST:
-                    connection.sendall(PLAIN)
-                    _words(connection)
-                logins.append(1)
-                connection.sendall(refusal)
+    def refuse(connection: socket.socket) -> None:
+        if _words(connection) == SSL_REQUEST:
+            connection.sendall(PLAIN)
+            _words(connection)
+        logins.append(1)
+        connection.sendall(refusal)
 
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=answer, args=(listener,))
-        thread.start()
-        try:
-            yield f"postgresql://u:p@127.0.0.1:{listener.getsockname()[1]}/x", logins
-        finally:
-            listener.shutdown(socket.SHUT_RDWR)
-            thread.join(30)
+    with answering(refuse) as port:
+        yield f"postgresql://u:p@127.0.0.1:{port}/x", logins
 
 
 @pytest.mark.parametrize(

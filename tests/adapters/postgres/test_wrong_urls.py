@@ -1,7 +1,6 @@
 """A wrong DATABASE_URL is told in one line that says what to correct and repeats no password."""
 
 import socket
-import threading
 from collections.abc import Iterator
 
 import psycopg
@@ -14,6 +13,7 @@ from jobledger.adapters.postgres.log.event_store import PostgresEventStore
 from jobledger.adapters.postgres.schema.version import status
 from jobledger.core.errors import BrokenChain, LedgerError, LedgerMisconfigured, LedgerUnavailable
 from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
+from tests.support.answering import answering, speak_http
 from tests.support.postgres import plain_url
 from tests.support.records import NOON
 
@@ -121,23 +121,8 @@ def test_nobody_listens() -> None:
 @pytest.fixture
 def web_server() -> Iterator[int]:
     """Something that answers in another language; its port."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def answer() -> None:
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return
-                with connection:
-                    connection.recv(100)
-                    connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        yield listener.getsockname()[1]
-        listener.shutdown(socket.SHUT_RDWR)
-        thread.join(30)
+    with answering(speak_http) as port:
+        yield port
 
 
 def test_what_answers_is_not_postgres(web_server: int) -> None:
