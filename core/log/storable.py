@@ -2,9 +2,9 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import chain
-from typing import Final, cast
+from typing import Final
 
 from jobledger.core.log.chain import sorted_encoder
 from jobledger.core.values.documents import Json, text
@@ -72,8 +72,6 @@ def storable(document: Json, depth: int = 0) -> Json:
 _PLAIN: Final = frozenset((dict, list, str, int, bool, type(None)))
 """Types of values that are stored as they are, but for some texts and very large numbers."""
 
-_CONTAINERS: Final = frozenset((dict, list))
-
 
 def storable_json(document: Json) -> bytes | None:
     """Return the canonical JSON of a document that `storable` leaves as it is.
@@ -90,19 +88,15 @@ def storable_json(document: Json) -> bytes | None:
     return None if b"\\u0000" in written else written
 
 
-def _is_plain(document: object) -> bool:
+def _is_plain(document: Json) -> bool:
     """Return whether there are only plain values, level by level, and not too many levels."""
-    containers: list[object] = [[document]]
+    values: list[Json] = [document]
     for _ in range(DEEPEST + 1):
-        values = [*chain.from_iterable(map(_values, containers))]
         if not _PLAIN.issuperset(map(type, values)):
             return False
-        containers = [value for value in values if type(value) in _CONTAINERS]
-        if not containers:
+        dicts = [value for value in values if type(value) is dict]
+        lists = [value for value in values if type(value) is list]
+        if not dicts and not lists:
             return True
+        values = [*chain.from_iterable(map(dict.values, dicts)), *chain.from_iterable(lists)]
     return False
-
-
-def _values(container: object) -> Iterable[object]:
-    """Return what a dict or a list holds."""
-    return container.values() if isinstance(container, dict) else cast("list[object]", container)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jobledger.core.log.redaction.detection.issued_tokens import ISSUED, issued_in
+from jobledger.core.log.redaction.detection.long_runs import is_run, long_runs
 from jobledger.core.log.redaction.folded_text import in_one_line
-from jobledger.core.log.redaction.issued_tokens import ISSUED, issued_in
-from jobledger.core.log.redaction.long_runs import is_run, long_runs
 from jobledger.core.log.redaction.redact import Redactor, secrets_in
 from tests.properties.effort import effort
 

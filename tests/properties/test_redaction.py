@@ -5,7 +5,8 @@ import json
 from collections.abc import Callable
 from urllib.parse import quote
 
-from hypothesis import given
+import msgspec
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from jobledger.core.log.chain import canonical
@@ -79,7 +80,9 @@ texts = st.one_of(st.text(), st.lists(words, max_size=30).map("".join))
 scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), texts)
 keys = st.one_of(
     st.text(),
-    st.sampled_from(["env", "name", "value", "password", "runtimeEnvYAML", "kind", "data", "args"]),
+    st.sampled_from(
+        ["env", "name", "value", "password", "runtimeEnvYAML", "kind", "data", "args", "template"]
+    ),
 )
 documents: st.SearchStrategy[Json] = st.recursive(
     scalars,
@@ -179,3 +182,28 @@ def test_what_holds_no_secret_stays_untouched(document: Manifest, known: list[st
     assert redactor.document(document) == document
     for value in document.values():
         assert redactor.text(str(value), LIMIT) == value
+
+
+@given(
+    st.one_of(
+        st.dictionaries(keys, documents, max_size=4),
+        st.builds(lambda plant, secret: plant(secret), st.sampled_from(PLANTS), secrets),
+    ),
+    st.lists(st.one_of(secrets, texts), max_size=3),
+)
+def test_a_template_is_redacted_as_any_other_object(template: Manifest, known: list[str]) -> None:
+    try:
+        assume(msgspec.json.decode(msgspec.json.encode(template)) == template)
+    except UnicodeEncodeError:
+        reject()
+    redactor = Redactor(b"key", known)
+    other = redactor.document({"likeness": template})
+    for _ in range(2):  # found, then remembered
+        assert redactor.document({"template": template}) == renamed(other, "likeness", "template")
+        found = secrets_in({"template": template}, None)
+        assert found == secrets_in({"likeness": template}, None)
+
+
+def renamed(document: Json, before: str, after: str) -> Json:
+    assert isinstance(document, dict)
+    return {after if key == before else key: value for key, value in document.items()}

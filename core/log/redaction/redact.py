@@ -6,46 +6,31 @@ key: the same secret shows the same digits wherever it stands, so that "changed 
 and nobody without the key can try values against them.
 
 Three things make a value secret: its place (`core.log.redaction.secret_places`: literal environment
-values, what stands under a telling name), its shape (`core.log.redaction.secret_shapes`), and being
-equal to a value that the object holds as a secret (`core.log.redaction.secret_values`), in any of
-its forms (`core.log.redaction.secret_forms`).
+values, what stands under a telling name), its shape
+(`core.log.redaction.detection.secret_shapes`), and being equal to a value that the object holds as
+a secret (`core.log.redaction.secret_values`), in any of its forms
+(`core.log.redaction.secret_forms`).
 
 What comes out can be stored as jsonb and hashed: no U+0000, no lone surrogates, no NaN, no whole
 numbers written as floats.
 """
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import accumulate
 
-from jobledger.core.log.keyed_digests import hmac_hex
+from jobledger.core.log.redaction.detection.secret_shapes import CUT, secret_spans
 from jobledger.core.log.redaction.folded_text import in_one_line, unfolded, without_colours
+from jobledger.core.log.redaction.markers import MARKER, MARKER_LENGTH, MARKER_WORD, marker_of
+from jobledger.core.log.redaction.redacted_places import RedactedPlaces
 from jobledger.core.log.redaction.secret_forms import Form
-from jobledger.core.log.redaction.secret_names import Promise
 from jobledger.core.log.redaction.secret_places import visited
-from jobledger.core.log.redaction.secret_search import MARKER_WORD, Occurrence, SecretSearch
-from jobledger.core.log.redaction.secret_shapes import (
-    CUT,
-    may_hold_rest_of_key,
-    may_hold_secret,
-    secret_spans,
-)
+from jobledger.core.log.redaction.secret_search import Occurrence, SecretSearch
 from jobledger.core.log.redaction.secret_values import REASONS, UNCOUNTED, joined, secrets_in
 from jobledger.core.log.storable import storable_number, storable_text
 from jobledger.core.values.documents import Json, Manifest, text
 
 __all__ = ["UNCOUNTED", "LateSecrets", "Redactor", "joined", "secrets_in"]
-
-_MARKER_HEX = 12
-_MARKER = re.compile(rf"{MARKER_WORD}[0-9a-f]{{{_MARKER_HEX}}}")
-_MARKER_LENGTH = len(MARKER_WORD) + _MARKER_HEX
-_MARKERS_KEPT = 4_096
-"""So many markers are kept: the values of a job stand in each of its objects."""
-
-_KEPT_LENGTH_MAX = 200
-"""Characters of a secret whose marker is kept."""
 
 _ROUNDS = 4
 """Looks at one text; what replaced one secret may show the next. Two are usual."""
@@ -183,18 +168,18 @@ class Redactor:
 
     def marker(self, secret: str) -> str:
         """Return what stands in place of `secret`: `redacted:` and a keyed digest."""
-        return (_kept_marker if len(secret) <= _KEPT_LENGTH_MAX else _marker)(self._key, secret)
+        return marker_of(self._key, secret)
 
     def _hidden(self, text: str) -> str:
         """Return the marker of a whole text; nothing, a word of Kubernetes, a marker stay."""
-        is_told = not text.strip() or text in REASONS or _MARKER.fullmatch(text) is not None
+        is_told = not text.strip() or text in REASONS or MARKER.fullmatch(text) is not None
         return text if is_told else self.marker(text)
 
     def _redacted(self, document: Json, yaml: str, runtime_env: Json) -> Json:
         """Replace by place; then, in the few strings that need it, by value and by shape."""
         if self._hides_all:
             return self._without_all(document)
-        places = _Places(self, self._search.numeric, yaml, runtime_env)
+        places = RedactedPlaces(self._key, self._search.numeric, yaml, runtime_env)
         shown = visited(document, places)
         strings = list(places.strings)
         suspects: set[str] = set()
@@ -203,10 +188,10 @@ class Redactor:
             joined = "\n".join(strings)
             present = self._search.present(joined)
             suspects.update(_touched(strings, joined, self._search.occurrences(joined, present)))
-        telling = list(filter(may_hold_secret, strings))
+        telling = list(places.telling)
         joined = "\n".join(telling)
         suspects.update(_touched(telling, joined, _shapes(joined)))
-        suspects.update(string for string in strings if may_hold_rest_of_key(string))
+        suspects.update(places.rests)
         changed = {suspect: self._scrubbed(suspect, present) for suspect in suspects}
         return _with(changed, shown) if changed else shown
 
@@ -266,57 +251,6 @@ class Redactor:
         return "".join(pieces)
 
 
-class _Places:
-    """Replaces what is secret by its place, and remembers every other string."""
-
-    __slots__ = ("_numeric", "_redactor", "_runtime_env", "_yaml", "strings")
-
-    def __init__(
-        self, redactor: Redactor, numeric: Sequence[Form], yaml: str, runtime_env: Json
-    ) -> None:
-        self._redactor = redactor
-        self._numeric = numeric
-        self._yaml = yaml
-        self._runtime_env = runtime_env if isinstance(runtime_env, Mapping) else None
-        self.strings: dict[str, None] = {}
-
-    def secret(self, value: str | float, promise: Promise) -> Json:  # noqa: ARG002  # the visitor's signature
-        """Return the marker of a secret; nothing stays nothing, a marker a marker."""
-        if value == "" or (isinstance(value, str) and _MARKER.fullmatch(value) is not None):
-            return value
-        return self._redactor.marker(
-            value if isinstance(value, str) else str(storable_number(value))
-        )
-
-    def text(self, value: str) -> str:
-        """Return a string as it can be stored."""
-        if value in self.strings:
-            return value
-        kept = storable_text(value)
-        self.strings[kept] = None
-        return kept
-
-    def number(self, value: float) -> Json:
-        """Return a number as it comes back from jsonb, or a marker if it shows a secret."""
-        kept = storable_number(value)
-        if self._numeric and any(form.text in str(kept) for form in self._numeric):
-            return self._redactor.marker(str(kept))
-        return kept
-
-    def runtime_env(self, yaml: str) -> Json:
-        """Return the redacted form of the text's content where that is known."""
-        if yaml == self._yaml and self._runtime_env is not None:
-            return visited(self._runtime_env, self)
-        return self.secret(yaml, Promise.NOTHING)
-
-
-def _marker(key: bytes, secret: str) -> str:
-    return MARKER_WORD + hmac_hex(key, storable_text(secret).encode())[:_MARKER_HEX]
-
-
-_kept_marker = lru_cache(maxsize=_MARKERS_KEPT)(_marker)
-
-
 def _shapes(text: str) -> Iterator[Occurrence]:
     for span in secret_spans(text):
         yield Occurrence(span.start, span.end, text[span.start : span.end])
@@ -353,7 +287,7 @@ def _beyond_markers(text: str, found: Iterable[Occurrence]) -> Iterator[Occurren
     if MARKER_WORD not in text:
         yield from found
         return
-    markers = [marker.span() for marker in _MARKER.finditer(text)]
+    markers = [marker.span() for marker in MARKER.finditer(text)]
     starts = [start for start, _ in markers]
     stops = [stop for _, stop in markers]
     for start, end, secret in found:
@@ -390,7 +324,7 @@ def _cut(text: str, limit: int, *, keep_end: bool) -> str:
     if limit < 1:
         return ""
     at = len(text) - (limit - 1) if keep_end else limit - 1
-    for found in _MARKER.finditer(text, max(0, at - _MARKER_LENGTH), at + _MARKER_LENGTH):
+    for found in MARKER.finditer(text, max(0, at - MARKER_LENGTH), at + MARKER_LENGTH):
         if found.start() < at < found.end():
             at = found.end() if keep_end else found.start()
             break

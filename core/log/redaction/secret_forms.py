@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jobledger.core.log.redaction.credential_look import looks_drawn
+from jobledger.core.log.redaction.detection.credential_look import looks_drawn
 
 LINE_LENGTH = 8
 """Characters from which a single line of a longer secret is searched for."""

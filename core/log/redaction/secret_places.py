@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Protocol
 
-from jobledger.core.log.redaction.secret_names import Promise, promise_of, promises_secret
-from jobledger.core.log.redaction.secret_shapes import passwords_in_command
+from jobledger.core.log.redaction.detection.secret_names import Promise, promise_of, promises_secret
+from jobledger.core.log.redaction.detection.secret_shapes import passwords_in_command
 from jobledger.core.log.storable import DEEPEST, TOO_DEEP
 from jobledger.core.values.documents import OBJECT_TYPES, Json, Manifest
 
@@ -22,7 +22,7 @@ _ARGUMENTS_MAX = 200
 """Words of a command in which short options are looked for."""
 _BEGINS_DOCUMENT = frozenset("{[")
 _ENVIRONMENTS = frozenset(("env", "env_vars", "envVars"))
-_TELLING = _ENVIRONMENTS | _VALUES | {"runtimeEnvYAML", "data", "stringData", "args"}
+_TELLING = _ENVIRONMENTS | _VALUES | {"runtimeEnvYAML", "data", "stringData", "args", "template"}
 """Keys that say what stands under them, as names that promise a secret do."""
 _NUMBERS = (int, float)
 _LITERALS = (str, *_NUMBERS)
@@ -51,6 +51,14 @@ class Visitor(Protocol):
 
     def runtime_env(self, yaml: str) -> Json:
         """Return what stands in place of the text of a runtime environment."""
+
+    def template(self, template: Manifest, depth: int) -> Json:
+        """Return what stands in place of a template of a Pod, Job or JobSet.
+
+        Args:
+            template: The template, which is to be visited as any object.
+            depth: Levels above it.
+        """
 
 
 def visited(document: Json, visitor: Visitor, depth: int = 0) -> Json:
@@ -106,6 +114,8 @@ def _object(node: Manifest, visitor: Visitor, depth: int) -> Json:
             shown = visitor.runtime_env(value)
         elif key in ("data", "stringData") and is_secret_object:
             shown = _all_secret(value, visitor, depth + 1, Promise.SECRET)
+        elif key == "template" and isinstance(value, dict):
+            shown = visitor.template(value, depth + 1)
         elif key == "args" and isinstance(value, list):
             shown = _list(value, visitor, depth + 1, node.get("command"))
         elif (key in _VALUES and is_named_secret) or promises_secret(str(key)):

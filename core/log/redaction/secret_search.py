@@ -8,11 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from jobledger.core.log.redaction.long_runs import is_run, long_runs
+from jobledger.core.log.redaction.detection.long_runs import is_run, long_runs
+from jobledger.core.log.redaction.markers import MARKER_WORD
 from jobledger.core.log.redaction.secret_forms import LINE_LENGTH, Form, forms_of
-
-MARKER_WORD = "redacted:"
-"""Begins what stands in place of a secret."""
 
 _SHORTEST = 4
 """Characters of a secret below which it is not searched for."""

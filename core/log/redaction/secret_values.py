@@ -3,11 +3,15 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
-from jobledger.core.log.redaction.credential_look import drawn_parts, worth_searching
-from jobledger.core.log.redaction.secret_names import Promise, promise_of
+import msgspec
+
+from jobledger.core.log.redaction.detection.credential_look import drawn_parts, worth_searching
+from jobledger.core.log.redaction.detection.secret_names import Promise, promise_of
+from jobledger.core.log.redaction.detection.secret_shapes import may_hold_secret, secret_spans
 from jobledger.core.log.redaction.secret_places import visited
-from jobledger.core.log.redaction.secret_shapes import may_hold_secret, secret_spans
+from jobledger.core.log.redaction.templates import LEVELS_ABOVE, TEMPLATES_KEPT, written
 from jobledger.core.log.storable import storable_number
 from jobledger.core.values.documents import Json, Manifest, child, text
 
@@ -65,10 +69,10 @@ def secrets_in(manifest: Manifest, runtime_env: Json) -> frozenset[str]:
     """Return the secret values that an object holds and that may be searched for elsewhere.
 
     What stands under names that promise a secret, what has a secret's shape, and literal
-    environment values that look like a credential (`core.log.redaction.credential_look`) whatever
-    their name. Not names of Secrets and ConfigMaps, and no other values: those of ordinary names
-    are words that messages need. Nor, unless a name promises a secret, what the object itself is
-    called: its name, namespace, UID, kind and images.
+    environment values that look like a credential whatever their name
+    (`core.log.redaction.detection.credential_look`). Not names of Secrets and ConfigMaps, and no
+    other values: those of ordinary names are words that messages need. Nor, unless a name promises
+    a secret, what the object itself is called: its name, namespace, UID, kind and images.
 
     Of an object with more than the limits above allow only `UNCOUNTED`: the look at it ends there,
     so that an edit of it costs no more than one of a smaller object.
@@ -113,13 +117,23 @@ class _TooMany(Exception):  # ends a walk, and is no error
 class _Finder:
     """Collects the secrets of the documents it visits."""
 
-    __slots__ = ("_characters_left", "_has_runtime_env", "_left", "_texts", "sure", "unsure")
+    __slots__ = (
+        "_has_runtime_env",
+        "characters_left",
+        "left",
+        "sure",
+        "telling",
+        "texts",
+        "unsure",
+    )
 
     def __init__(self, *, has_runtime_env: bool) -> None:
         self._has_runtime_env = has_runtime_env
-        self._texts: dict[str, None] = {}
-        self._left = VALUES_MAX
-        self._characters_left = CHARACTERS_MAX
+        self.left = VALUES_MAX
+        self.characters_left = CHARACTERS_MAX
+        self.texts: dict[str, None] = {}
+        self.telling: dict[str, None] = {}
+        """Those of the texts that may show a secret by themselves."""
         self.sure: set[str] = set()
         self.unsure: set[str] = set()
 
@@ -134,16 +148,19 @@ class _Finder:
 
     def text(self, value: str) -> str:
         """Remember a string, to look for shapes in all of them at once."""
-        self._left -= 1
-        self._characters_left -= len(value)
-        if self._left < 0 or self._characters_left < 0:
+        self.left -= 1
+        self.characters_left -= len(value)
+        if self.left < 0 or self.characters_left < 0:
             raise _TooMany
-        self._texts[value] = None
+        if value not in self.texts:
+            self.texts[value] = None
+            if may_hold_secret(value):
+                self.telling[value] = None
         return value
 
     def look_for_shapes(self) -> None:
         """Collect what has the shape of a secret in the strings seen."""
-        joined = "\n".join(filter(may_hold_secret, self._texts))
+        joined = "\n".join(self.telling)
         for span in secret_spans(joined):
             shown = joined[span.start : span.end]
             for value in (shown, _percent_decoded(shown), _json_decoded(shown)):
@@ -161,6 +178,22 @@ class _Finder:
                 self._keep(value.strip().strip("\"'"), promise_of(name))
         return yaml
 
+    def template(self, template: Manifest, depth: int) -> Json:
+        """Collect what is in a template, which was found when it was met before."""
+        content = written(template, depth)
+        if content is None:
+            return visited(template, self, depth)
+        found = _found_in_template(content)
+        self.left -= VALUES_MAX - found.left
+        self.characters_left -= CHARACTERS_MAX - found.characters_left
+        self.texts.update(found.texts)
+        self.telling.update(found.telling)
+        self.sure |= found.sure
+        self.unsure |= found.unsure
+        if self.left < 0 or self.characters_left < 0 or len(self.sure) > SECRETS_MAX:
+            raise _TooMany
+        return template
+
     def _keep(self, value: str, promise: Promise) -> None:
         trimmed = value.strip()
         if worth_searching(trimmed, promise):
@@ -169,6 +202,14 @@ class _Finder:
                 raise _TooMany
         elif promise is not Promise.SECRET:
             self.unsure.update(drawn_parts(trimmed, promise))
+
+
+@lru_cache(maxsize=TEMPLATES_KEPT)
+def _found_in_template(content: bytes) -> _Finder:
+    """Return what is in a template. Raises `_TooMany` as every walk does."""
+    found = _Finder(has_runtime_env=False)
+    visited(msgspec.json.decode(content), found, LEVELS_ABOVE)
+    return found
 
 
 def _percent_decoded(shown: str) -> str:

@@ -13,9 +13,9 @@ import pytest
 
 from jobledger.core.jobs.retries.retry import NEVER_RETRIED
 from jobledger.core.log.redaction import secret_places
-from jobledger.core.log.redaction.assigned_values import NESTED_MAX
+from jobledger.core.log.redaction.detection.assigned_values import NESTED_MAX
+from jobledger.core.log.redaction.detection.secret_names import Promise, promise_of
 from jobledger.core.log.redaction.redact import HIDDEN, UNCOUNTED, Redactor, secrets_in
-from jobledger.core.log.redaction.secret_names import Promise, promise_of
 from jobledger.core.log.redaction.secret_values import (
     CHARACTERS_MAX,
     SECRET_CHARACTERS_MAX,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pytest
 
 from jobledger.core.log.chain import canonical
+from jobledger.core.log.redaction.detection.secret_names import promises_secret
 from jobledger.core.log.redaction.redact import Redactor, secrets_in
-from jobledger.core.log.redaction.secret_names import promises_secret
 from jobledger.core.values.documents import Json, Manifest, child
 
 KEY = b"a key of the installation, 32 by"

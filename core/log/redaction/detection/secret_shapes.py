@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from jobledger.core.log.redaction.assigned_values import assigned_values, is_reference
-from jobledger.core.log.redaction.credential_look import looks_drawn
-from jobledger.core.log.redaction.issued_tokens import CUT, issued_in
-from jobledger.core.log.redaction.long_runs import SHORTEST
+from jobledger.core.log.redaction.detection.assigned_values import assigned_values, is_reference
+from jobledger.core.log.redaction.detection.credential_look import looks_drawn
+from jobledger.core.log.redaction.detection.issued_tokens import CUT, issued_in
+from jobledger.core.log.redaction.detection.long_runs import SHORTEST
 
 __all__ = [
     "CUT",

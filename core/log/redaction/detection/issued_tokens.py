@@ -13,7 +13,7 @@ Cerebras, CircleCI, 1Password, Microsoft Teams; age; RFC 7519 (JWT).
 import re
 from collections.abc import Iterator
 
-from jobledger.core.log.redaction.long_runs import long_runs
+from jobledger.core.log.redaction.detection.long_runs import long_runs
 
 CUT = "…"
 """Stands where a text was cut; never part of a secret."""

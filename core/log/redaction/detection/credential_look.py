@@ -8,7 +8,7 @@ more often than words with numbers in them do.
 import re
 from functools import lru_cache
 
-from jobledger.core.log.redaction.secret_names import Promise
+from jobledger.core.log.redaction.detection.secret_names import Promise
 
 _SURE_LENGTH = 4
 """Characters from which a value under a name that promises a secret is searched for elsewhere."""

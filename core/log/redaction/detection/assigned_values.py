@@ -2,17 +2,18 @@
 
 `password=x`, `"api_key": "x"`, `--token x`, `<password>x</password>`, `name: DB_PASSWORD` with its
 `value: x` beside it, a value on the line after its name. Which names promise one is said in
-`core.log.redaction.secret_names` alone. Logs also show source code, prose and manifests that only
-speak of secrets: what is plainly a reference to a value, a type or a word of a sentence stays.
+`core.log.redaction.detection.secret_names` alone. Logs also show source code, prose and manifests
+that only speak of secrets: what is plainly a reference to a value, a type or a word of a sentence
+stays.
 """
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jobledger.core.log.redaction.credential_look import is_plain_path, looks_drawn
-from jobledger.core.log.redaction.issued_tokens import CUT
-from jobledger.core.log.redaction.secret_names import STEMS, promises_secret
+from jobledger.core.log.redaction.detection.credential_look import is_plain_path, looks_drawn
+from jobledger.core.log.redaction.detection.issued_tokens import CUT
+from jobledger.core.log.redaction.detection.secret_names import STEMS, promises_secret
 
 NESTED_MAX = 4
 """So many values that lie within one value are told apart; beyond them it is one secret."""
