@@ -127,6 +127,13 @@ def ready(actor: Actor) -> None:
     make_ready(actor)
 
 
+def _is_free(world: World, service: str, cluster_uid: str) -> bool:
+    """Tell whether there is no Service of this name, or the RayCluster's own of an earlier head."""
+    found = world.api.get(SERVICES, service)
+    owners = found.body.get("metadata", {}).get("ownerReferences", ())
+    return found.code == 404 or any(one["uid"] == cluster_uid for one in owners)  # Not Found
+
+
 def begin_head(world: World, cluster: str, *, sidecar: bool = False) -> None:
     """Start the head of a RayCluster: its Service, its Pod, its status."""
     api = world.api
@@ -142,7 +149,7 @@ def begin_head(world: World, cluster: str, *, sidecar: bool = False) -> None:
     service = own or f"{cluster}-head-svc"
     if own:  # that of the attempt before goes first
         world.heads.named[own] = cluster
-        eventually(lambda: api.get(SERVICES, own).code == 404, f"{own} is gone")  # Not Found
+        eventually(lambda: _is_free(world, own, owner["uid"]), f"{own} is gone")
     named = {"metadata": {**metadata, "name": service}}
     api.create(SERVICES, {**named, "spec": {"ports": _ports(document)}})
     _share_token(world, document, metadata)
