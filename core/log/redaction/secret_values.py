@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
@@ -13,7 +13,7 @@ from jobledger.core.log.redaction.detection.secret_shapes import may_hold_secret
 from jobledger.core.log.redaction.secret_places import visited
 from jobledger.core.log.redaction.templates import LEVELS_ABOVE, TEMPLATES_KEPT, written
 from jobledger.core.log.storable import storable_number
-from jobledger.core.values.documents import Json, Manifest, child, text
+from jobledger.core.values.documents import LIST_TYPES, OBJECT_TYPES, Json, Manifest, child, text
 
 _YAML_VALUE = re.compile(r"^[ \t-]*[\"']?([\w./-]{1,200})[\"']?[ \t]*:[ \t]+(\S.*)$", re.MULTILINE)
 """A line `name: value`; good enough for a text that no parser could read."""
@@ -245,9 +245,9 @@ def _images(manifest: Manifest) -> list[str]:
     waiting: list[Json] = [manifest]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Mapping):
+        if isinstance(node, OBJECT_TYPES):
             images.append(text(node, "image"))
             waiting += node.values()
-        elif isinstance(node, Sequence) and not isinstance(node, str):
+        elif not isinstance(node, str) and isinstance(node, LIST_TYPES):
             waiting += node
     return images
