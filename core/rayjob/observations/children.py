@@ -88,6 +88,19 @@ def dashboard_address(cluster: Manifest, domain: str = "cluster.local") -> str:
     return f"{service}.{text(cluster, 'metadata', 'namespace')}.svc.{domain}:{port}"
 
 
+def address_within(namespace: str, address: str) -> str:
+    """Return an address that a RayJob's status shows, as it is in the namespace of the RayJob.
+
+    A status that came from elsewhere with its RayJob, as out of a backup, names the head of the job
+    that it is a copy of, which may still run there: nothing of it is to be asked for or stopped.
+    """
+    host, colon, port = address.partition(":")
+    service, *where = host.split(".")
+    if where[1:2] != ["svc"]:
+        return address
+    return ".".join((service, namespace, *where[1:])) + colon + port
+
+
 def _dashboard_port(head: Manifest) -> int | None:
     by_service = _named_port(items(head, "headService", "spec", "ports"), "port")
     if by_service is not None:

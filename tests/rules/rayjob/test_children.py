@@ -8,6 +8,7 @@ import pytest
 from jobledger.core.rayjob.manifests.manifests import build_cluster
 from jobledger.core.rayjob.observations.children import (
     SubmitterEnd,
+    address_within,
     dashboard_address,
     mirrored_status,
     owner_uid,
@@ -257,3 +258,19 @@ def test_a_submitter_says_by_its_environment_what_it_hands_in(
     job: dict[str, Any], submission: str
 ) -> None:
     assert submission_of(job) == submission
+
+
+@pytest.mark.parametrize(
+    ("shown", "within"),
+    [
+        ("a-head-svc.ml.svc.cluster.local:8265", "a-head-svc.ml.svc.cluster.local:8265"),
+        ("a-head-svc.prod.svc.cluster.local:8265", "a-head-svc.ml.svc.cluster.local:8265"),
+        ("a-head-svc.prod.svc.corp.example:9999", "a-head-svc.ml.svc.corp.example:9999"),
+        ("a-head-svc.prod.svc:8265", "a-head-svc.ml.svc:8265"),
+        ("a-head-svc:8265", "a-head-svc:8265"),
+        ("10.0.0.1:8265", "10.0.0.1:8265"),
+        ("", ""),
+    ],
+)
+def test_an_address_in_another_namespace_is_taken_for_the_one_here(shown: str, within: str) -> None:
+    assert address_within("ml", shown) == within

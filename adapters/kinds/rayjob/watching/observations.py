@@ -27,6 +27,7 @@ from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.log.storable import storable_text, word
 from jobledger.core.rayjob.names import FINALIZER, LABEL_CLUSTER
 from jobledger.core.rayjob.observations.children import (
+    address_within,
     attempt_of,
     cluster_owner_uid,
     dashboard_address,
@@ -90,7 +91,7 @@ def see_manifest(
         policy=mapper.policy,
         finalizer=finalizer,
         deleting_at=deleting_at,
-        status=_seen_status(child(manifest, "status"), redactor, at),
+        status=_seen_status(manifest, redactor, at),
         document=LateDocument(manifest, redactor, _runtime_env),
         options=asked.options,
         option_problems=tuple(
@@ -121,14 +122,15 @@ def hash_of(policy: Policy) -> str:
     return msgspec.json.encode(policy).decode()
 
 
-def _seen_status(status: Manifest, redactor: Redactor, at: Instant) -> SeenStatus:
+def _seen_status(manifest: Manifest, redactor: Redactor, at: Instant) -> SeenStatus:
     """Return what others left in `.status`; what no controller can have written is left out."""
+    status, namespace = child(manifest, "status"), text(manifest, "metadata", "namespace")
     return SeenStatus(
         phase=_word(status, "jobDeploymentStatus"),
         job_status=_word(status, "jobStatus"),
         job_id=_word(status, "jobId"),
         cluster_name=_word(status, "rayClusterName"),
-        address=_word(status, "dashboardURL"),
+        address=address_within(namespace, _word(status, "dashboardURL")),
         reason=redactor.text(text(status, "reason"), REASON_CHARACTERS_MAX),
         message=redactor.text(text(status, "message"), MESSAGE_CHARACTERS_MAX),
         started_at=_past(status, "startTime", at),
