@@ -17,7 +17,7 @@ from jobledger.core.errors import LedgerError
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.log.recording import Tail
 from jobledger.core.ports.clock import Clock
-from jobledger.core.ports.projections import Snapshots
+from jobledger.core.ports.projections import Snapshot, Snapshots
 from jobledger.core.projections.snapshot import Folded, folded_in, is_genuine, snapshot_of
 from jobledger.core.projections.view import View
 from jobledger.core.values.ids import StreamId
@@ -128,20 +128,25 @@ class SnapshotKeeper:
         return behind >= (QUIET_EVENTS if is_quiet else BUSY_EVENTS) or behind < 0
 
     def _write(self, due: Sequence[tuple[Tail, View]]) -> None:
-        now = self._clock.now()
-        made = [
-            snapshot_of(
-                tail,
-                Folded(
-                    view=view,
-                    spent=self.spent(tail.stream_id),
-                    at=now,
-                    decided=self.decided(tail.stream_id, view),
-                ),
-                folding_code(),
-                self._key,
-            )
-            for tail, view in due
-        ]
-        self._snapshots.write(made)
-        self._made |= {one.stream_id: one.version for one in made}
+        made = [one for tail, view in due if (one := self._snapshot(tail, view)) is not None]
+        if made:
+            self._snapshots.write(made)
+        self._made |= {tail.stream_id: tail.version for tail, _ in due}
+
+    def _snapshot(self, tail: Tail, view: View) -> Snapshot | None:
+        """Return a job's snapshot; None if it holds a number that does not fit into 64 bits.
+
+        Such a number is somebody else's, in the status of a RayCluster say. The log holds it, so
+        the job is folded anew at the next start.
+        """
+        stream = tail.stream_id
+        folded = Folded(
+            view=view,
+            spent=self.spent(stream),
+            at=self._clock.now(),
+            decided=self.decided(stream, view),
+        )
+        try:
+            return snapshot_of(tail, folded, folding_code(), self._key)
+        except OverflowError:
+            return None

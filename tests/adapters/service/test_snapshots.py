@@ -239,6 +239,19 @@ def test_a_view_and_an_end_that_are_of_two_moments_are_not_written() -> None:
     assert writing.snapshots.kept == {}
 
 
+def test_a_number_that_no_snapshot_can_hold_keeps_no_other_job_from_being_written() -> None:
+    """As a RayCluster might show one, made by a newer KubeRay."""
+    writing, odd = Writing(), a_stream("odd")
+    slot = fold_slot(writing.stream, writing.events[:BUSY_EVENTS])
+    state = replace(slot.view.state, shown_cluster={"newer": 10**300})
+    held = [
+        (replace(slot.tail, stream_id=odd), replace(slot.view, state=state)),
+        (slot.tail, slot.view),
+    ]
+    writing.keeper.keep(held)
+    assert [*writing.snapshots.kept] == [writing.stream]
+
+
 def test_a_stream_that_ends_earlier_than_its_snapshot_is_written_again() -> None:
     writing = Writing()
     assert writing.kept_after(BUSY_EVENTS) == BUSY_EVENTS
