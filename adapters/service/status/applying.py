@@ -3,17 +3,28 @@
 An apply takes away what we applied before. Of an entry of a list that another controller has
 written too it takes away our half, and is refused for the rest: a condition with a type and without
 a status is none. So what others left is taken away first then, by a patch, and applied anew.
+
+What is copied from another kind of object is checked by the definition of the job, which may be of
+another release than that of the object. If it is refused, the rest is written without it; and so
+without a field that an older definition does not declare.
 """
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
+from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import RequestInvalid
 from jobledger.core.jobs.control.status_writers import OUR_MANAGER
 from jobledger.core.kinds import AnyKind
 from jobledger.core.ports.cluster import Cluster
 from jobledger.core.values.documents import Json, Manifest, child, text
+
+_UNDECLARED = re.compile(r"\.status\.(\w+): field not declared in schema")
+"""An apply of such a field is refused, a patch would drop it. Source: structured-merge-diff."""
+
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +48,27 @@ class StatusWrite:
         self.sends(self.status)
         if self.kind.status_format.is_merged:
             return self._patched(self.status, self.job.version)
+        try:
+            return self._whole()
+        except RequestInvalid as error:
+            refused = error
+        left_out = self._to_leave_out(str(refused))
+        if not left_out:
+            raise refused
+        own = {name: value for name, value in self.status.items() if name not in left_out}
+        answer = replace(self, status=own)()
+        identity = self.job.identity
+        job = f"{identity.namespace}/{identity.name}"
+        log.warning("status_not_whole", job=job, left_out=sorted(left_out), error=str(refused))
+        return answer
+
+    def _to_leave_out(self, said: str) -> set[str]:
+        """Return the fields without which a status may be taken, by what was said of it."""
+        copied = {one for one in self.kind.status_format.copied if f"status.{one}" in said}
+        return self.status.keys() & {*copied, *_UNDECLARED.findall(said)}
+
+    def _whole(self) -> Manifest:
+        """Apply it, over what others left."""
         try:
             return self._cleared(self._applied(self.job.version))
         except RequestInvalid:

@@ -18,6 +18,8 @@ class StatusFormat:
     """What the log says was published."""
     is_merged: bool
     """Whether it is written as a merge patch, which replaces lists, and not applied."""
+    copied: frozenset[str] = frozenset()
+    """Those of the fields that hold what another controller shows of an object of its own."""
     counters: frozenset[str] = frozenset()
     """Those of the fields that an API server leaves out of its answers while they are 0."""
 

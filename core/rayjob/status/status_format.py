@@ -20,7 +20,13 @@ def _ended_at(manifest: Manifest) -> Instant | None:
     return parse_rfc3339(text(manifest, "status", "endTime"))
 
 
-RAYJOB_STATUS = StatusFormat(fields=FIELDS, milestone=_phase, words=_phase, is_merged=False)
+RAYJOB_STATUS = StatusFormat(
+    fields=FIELDS,
+    milestone=_phase,
+    words=_phase,
+    is_merged=False,
+    copied=frozenset({"rayClusterStatus"}),
+)
 
 RAYJOB_CONTROLLER = ControllerFields(
     driving=frozenset({"f:jobDeploymentStatus"}),

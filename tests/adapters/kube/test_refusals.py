@@ -38,6 +38,10 @@ def failure_of(answer: Answer) -> errors.ClusterError:
         (refusal(503, "ServiceUnavailable"), errors.RequestThrottled),
         (refusal(504, "Timeout"), errors.RequestThrottled),
         (refusal(500, "InternalError"), errors.ClusterUnreachable),
+        (
+            refusal(500, "", "failed to create typed patch object (ml/a; ray.io/v1): .status.x: "),
+            errors.RequestInvalid,
+        ),
         (Answer(500, b"panic"), errors.ClusterUnreachable),
         (Answer(502, b"<html>"), errors.ClusterUnreachable),
         (Answer(302, b"", {"Location": "/login"}), errors.ClusterUnreachable),

@@ -85,6 +85,32 @@ def test_a_status_is_written_whole_and_only_once(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
+    "newer",
+    [
+        {"aFieldOfTomorrow": {"is": "there"}},
+        {"desiredWorkerReplicas": "3"},
+        {"head": ["10.1.2.3"]},
+        {"conditions": [{"type": "HeadPodReady", "status": "True"}]},
+    ],
+    ids=["unknown", "a text", "a list", "less than is required"],
+)
+def test_what_a_raycluster_of_a_newer_kuberay_shows_is_left_out(
+    desk: Desk, newer: Document
+) -> None:
+    """What its schema does not declare the API server answers with 500 in an apply."""
+    job, status = desk.job(FINALIZER), {**FRESH, **COUNTS}
+    before = {**status, "rayClusterStatus": {"state": "ready"}}
+    assert desk.publish(job, before) == before
+    after = {**status, "jobDeploymentStatus": "Running"}
+    assert desk.publish(job, {**after, "rayClusterStatus": {"state": "ready", **newer}}) == after
+
+
+def test_a_field_that_an_older_definition_lacks_is_left_out(desk: Desk) -> None:
+    job, status = desk.job(FINALIZER), {**FRESH, **COUNTS}
+    assert desk.publish(job, {**status, "later": 1, "latest": {"a": 1}}) == status
+
+
+@pytest.mark.parametrize(
     "status",
     [
         pytest.param({**FRESH, **COUNTS}, id="empty"),
