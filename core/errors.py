@@ -8,6 +8,7 @@
     │   └── LedgerMisconfigured   wrong address, schema too old or too new, missing permission
     ├── ClusterError              the Kubernetes API, by what someone does differently
     │   ├── ObjectNotFound        404
+    │   │   └── KindNotServed     404 for the whole kind: it says nothing of an object
     │   ├── ObjectExists          409 AlreadyExists
     │   ├── ObjectChanged         409 Conflict: stale resourceVersion or UID
     │   ├── VersionExpired        410: list anew
@@ -86,6 +87,10 @@ class ClusterError(JobledgerError):
 
 class ObjectNotFound(ClusterError):
     """There is no such object (or kind)."""
+
+
+class KindNotServed(ObjectNotFound):
+    """The kind is not served, or not in this version: its objects may be there all the same."""
 
 
 class ObjectExists(ClusterError):

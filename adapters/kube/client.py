@@ -8,7 +8,7 @@ from jobledger.adapters.kube.decoding import ObjectPage, read_object, read_page,
 from jobledger.adapters.kube.errors import unreadable
 from jobledger.adapters.kube.transport import APPLY_TYPE, MERGE_PATCH_TYPE, Request, Transport
 from jobledger.adapters.kube.watching.listing import PAGE_LIMIT, Selection, pages
-from jobledger.core.errors import ObjectNotFound, VersionExpired
+from jobledger.core.errors import KindNotServed, ObjectNotFound, VersionExpired
 from jobledger.core.ports.cluster import CORE_EVENTS, PODS, ObjectList, Propagation, Resource
 from jobledger.core.values.documents import Json, Manifest, text
 
@@ -177,6 +177,8 @@ class KubernetesCluster:
         )
         try:
             answer = read_object(request.what, self._transport.send(request))
+        except KindNotServed:
+            raise  # it may well be there, as while its CRD is replaced
         except ObjectNotFound:
             return
         if text(answer, "kind") != "Status":  # the object, where its deletion takes a while

@@ -117,7 +117,7 @@ def answer_error(
     """
     status = read_status(body)
     if status is None and code == HTTPStatus.NOT_FOUND and body.strip() == _NOT_SERVED:
-        return errors.ObjectNotFound(_cut(f"{what}: 404: {_missing_kind(path)}"))
+        return errors.KindNotServed(_cut(f"{what}: 404: {_missing_kind(path)}"))
     if status is None:
         return _foreign_error(what, code, headers)
     return status_error(what, status, code=code, retry_after=_retry_after(headers))

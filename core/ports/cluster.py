@@ -150,7 +150,7 @@ class Cluster(Protocol):
         as long to end as it says itself. Of all else `grace_seconds` means nothing.
 
         An object that is not there is success. Raises `ObjectChanged` if another object has the
-        name by now.
+        name by now, and `KindNotServed` where nobody can tell whether it is there.
         """
 
 

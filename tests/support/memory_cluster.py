@@ -18,7 +18,7 @@ import msgspec
 
 from jobledger.adapters.kube.decoding import with_kind
 from jobledger.adapters.kube.errors import Status, status_error
-from jobledger.core.errors import ObjectExists, ObjectNotFound
+from jobledger.core.errors import KindNotServed, ObjectExists, ObjectNotFound
 from jobledger.core.ports.cluster import (
     Cluster,
     ObjectList,
@@ -265,7 +265,7 @@ class MemoryCluster(Cluster, Watches):
     def _kind(self, resource: Resource) -> Kind:
         kind = self._kinds.find(resource.group, resource.version, resource.plural)
         if kind is None:
-            raise ObjectNotFound(f"{resource.plural} are not served")
+            raise KindNotServed(f"{resource.plural} are not served")
         return kind
 
     def _target(

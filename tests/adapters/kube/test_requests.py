@@ -11,6 +11,7 @@ from jobledger.adapters.kube.errors import UnreadableAnswer
 from jobledger.core.errors import (
     ClusterError,
     ClusterUnreachable,
+    KindNotServed,
     ObjectChanged,
     ObjectNotFound,
     RequestInvalid,
@@ -65,6 +66,15 @@ def test_a_kind_that_is_not_served_is_told_with_the_definition_that_is_missing(
         cluster.create(RAYJOBS, JOB)
     with pytest.raises(ObjectNotFound, match=missing):
         cluster.list(RAYJOBS)
+
+
+def test_of_a_kind_that_is_not_served_nothing_counts_as_deleted(
+    server: CannedServer, cluster: KubernetesCluster
+) -> None:
+    server.add(Answer(404, b"404 page not found\n"), MISSING)
+    with pytest.raises(KindNotServed, match="or does not serve that version"):
+        cluster.delete(RAYJOBS, "team", "a", uid="u")
+    cluster.delete(RAYJOBS, "team", "a", uid="u")
 
 
 @pytest.mark.parametrize("code", [301, 302, 307, 308])

@@ -24,7 +24,13 @@ from jobledger.adapters.service.effects.deleting import delete_own, delete_this
 from jobledger.adapters.service.objects.head_tokens import read_token
 from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
-from jobledger.core.errors import ObjectChanged, ObjectExists, ObjectNotFound, RayJobNotFound
+from jobledger.core.errors import (
+    KindNotServed,
+    ObjectChanged,
+    ObjectExists,
+    ObjectNotFound,
+    RayJobNotFound,
+)
 from jobledger.core.jobs.control.ownership import is_controlled_by
 from jobledger.core.jobs.pending.effects import BUILT_FROM_SPEC, EffectKind, OpenEffect
 from jobledger.core.kinds import JobState
@@ -78,6 +84,8 @@ def _remove_finalizer(
         return Done(already=True)
     try:
         return _set_finalizers(world, job, [item for item in present if item != FINALIZER])
+    except KindNotServed:
+        raise
     except ObjectNotFound:
         return Done(already=True, gone=True)
 
