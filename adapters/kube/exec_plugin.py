@@ -24,6 +24,7 @@ from kubernetes.client import Configuration
 from kubernetes.config.exec_provider import ExecProvider
 
 from jobledger.adapters.kube.credentials import BEARER, UnusableCredentials, token_of
+from jobledger.adapters.process.bounded_output import TooMuchOutput, output_of
 from jobledger.adapters.process.one_core import on_any_core
 
 LIMIT_SECONDS = 30.0
@@ -34,6 +35,9 @@ PAUSE_SECONDS = 10.0
 
 RENEWED_BEFORE = timedelta(seconds=60)
 """So long before its end a credential is asked for again."""
+
+OUTPUT_BYTES_MAX = 1024 * 1024
+"""A credential has some kilobytes; a plug-in that goes on and on would fill the memory."""
 
 _TOLD_CHARACTERS = 300
 """Of what a plug-in says on standard error."""
@@ -173,11 +177,13 @@ class ExecPlugin:
 
     def _waited_for(self, process: "subprocess.Popen[bytes]", limit: float | None) -> bytes:
         try:
-            told, complained = process.communicate(timeout=limit)
+            told, complained = output_of(process, limit, OUTPUT_BYTES_MAX)
         except subprocess.TimeoutExpired as failure:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # what it has started holds its pipes
+            _kill(process)
             raise UnusableCredentials(f"{self._name} did not end within {limit:g} s") from failure
+        except TooMuchOutput as failure:
+            _kill(process)
+            raise UnusableCredentials(f"{self._name} said more than 1 MiB") from failure
         if process.returncode != 0:
             words = " ".join((complained or b"").decode(errors="replace").split())
             raise UnusableCredentials(
@@ -197,3 +203,15 @@ class ExecPlugin:
             spec["cluster"] = about
         version = self.provider.api_version
         return json.dumps({"apiVersion": version, "kind": "ExecCredential", "spec": spec})
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """End a plug-in with what it has started, which holds its pipes.
+
+    One that may ask at the terminal is of our own process group, and ends alone.
+    """
+    with contextlib.suppress(ProcessLookupError):
+        if os.getpgid(process.pid) == process.pid:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()

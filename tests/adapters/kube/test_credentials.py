@@ -118,6 +118,11 @@ def test_a_token_file_that_cannot_be_used(tmp_path: Path, content: bytes | None,
             "the credential plug-in .* ended with 1: run sso login$",
         ),
         ("import time; time.sleep(1000)", "the credential plug-in .* did not end within 0.2 s"),
+        ("while True: print('x' * 99)", "the credential plug-in .* said more than 1 MiB"),
+        (
+            "import sys\nwhile True: print('x' * 99, file=sys.stderr)",
+            "the credential plug-in .* said more than 1 MiB",
+        ),
         ("print('hello')", "the credential plug-in .* brought no ExecCredential"),
         ("", "the credential plug-in .* brought no ExecCredential"),
         (
