@@ -4,6 +4,7 @@ postgres/                the data directory (0700, of the server's user)
 postgres.password        the password of the role `postgres` (0600)
 postgres.lock            held by whoever runs the server, for as long as it runs
 postgres.state.json      process id, port and version of the running server
+postgres.users           shared by the other processes that use the server
 postgres.log             what the server says
 """
 

@@ -38,6 +38,9 @@ LEAVING_SECONDS = 5.0
 ENDING_SECONDS = 2.0
 """How long a server of ours that does not answer may take to be seen as ended."""
 
+USERS_SECONDS = 3.0
+"""How long a server is left to commands of other processes before it is stopped: most take one."""
+
 PORT_ATTEMPTS = 5
 """How often another port is tried when somebody else takes the one we found free."""
 
@@ -59,7 +62,11 @@ class EmbeddedPostgres:
         self, data_dir: Path, *, durable: bool = True, database: str = "jobledger"
     ) -> None:
         self._data = DataDirectory(data_dir)
-        self._record = ServerRecord(self._data.beside(".lock"), self._data.beside(".state.json"))
+        self._record = ServerRecord(
+            self._data.beside(".lock"),
+            self._data.beside(".state.json"),
+            self._data.beside(".users"),
+        )
         self._durable = durable
         self._database = database
         self._one_at_a_time = threading.RLock()
@@ -139,13 +146,18 @@ class EmbeddedPostgres:
         return self._known_server().pid
 
     def stop(self) -> None:
-        """Stop the server if we started it (a fast shutdown); only let go of it otherwise."""
+        """Stop the server if we started it (a fast shutdown); only let go of it otherwise.
+
+        Other processes that use it are left a moment to end.
+        """
         with self._one_at_a_time:
             self._server = None
+            self._record.leave()
             if not self._record.locked:
                 return
             try:
                 if self._process is not None:
+                    self._record.wait_for_users(USERS_SECONDS)
                     self._process.stop()
                     self._process = None
                 self._record.remove()
@@ -170,6 +182,7 @@ class EmbeddedPostgres:
                 and try_login(server.port, self._data.password()) is None
             ):
                 self._server = server
+                self._record.use()
                 return
             if time.monotonic() >= until:
                 raise LedgerUnavailable(
@@ -184,6 +197,7 @@ class EmbeddedPostgres:
         """Run the server as ours; give the lock back if that fails."""
         if self._still_runs():
             return
+        self._record.leave()
         try:
             self._clear_leftovers()
             binaries = self._prepare()

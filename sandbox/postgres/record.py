@@ -2,18 +2,22 @@
 
 The lock is held by the process that runs the server, for as long as it does; the kernel gives it
 back when that process ends, however it ends. So whoever gets the lock may start a server, and
-whoever does not may expect one.
+whoever does not may expect one. Who uses a server of another process shares another lock.
 """
 
 import fcntl
 import json
 import os
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from jobledger.core.errors import LedgerMisconfigured
 from jobledger.sandbox.postgres.private_file import write_private
+
+POLL_SECONDS = 0.05
+"""Between two looks whether somebody still uses the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +32,12 @@ class RunningServer:
 class ServerRecord:
     """The lock and the record of one data directory."""
 
-    def __init__(self, lock_file: Path, state_file: Path) -> None:
+    def __init__(self, lock_file: Path, state_file: Path, users_file: Path) -> None:
         self._lock_file = lock_file
         self._state_file = state_file
+        self._users_file = users_file
         self._held: int | None = None
+        self._used: int | None = None
 
     def lock(self) -> bool:
         """Take the lock; False if another process (or another object of this one) holds it.
@@ -69,6 +75,39 @@ class ServerRecord:
         if self._held is not None:
             os.close(self._held)
             self._held = None
+
+    def use(self) -> None:
+        """Let whoever runs the server know that somebody else uses it."""
+        if self._used is None:
+            with suppress(OSError):  # it is a courtesy
+                handle = os.open(self._users_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                fcntl.flock(handle, fcntl.LOCK_SH)
+                self._used = handle
+
+    def leave(self) -> None:
+        """Use the server of another process no more."""
+        if self._used is not None:
+            os.close(self._used)
+            self._used = None
+
+    def wait_for_users(self, seconds: float) -> None:
+        """Return once nobody else uses the server, or after so long."""
+        until = time.monotonic() + seconds
+        while self._has_users() and time.monotonic() < until:
+            time.sleep(POLL_SECONDS)
+
+    def _has_users(self) -> bool:
+        try:
+            handle = os.open(self._users_file, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(handle)
+        return False
 
     def lock_holder(self) -> str:
         """Return the process id of whoever took the lock last, for messages."""

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from jobledger.core.errors import LedgerUnavailable
+from jobledger.sandbox.postgres import embedded
 from jobledger.sandbox.postgres.binaries import find_binaries
 from jobledger.sandbox.postgres.binaries_copy import trial
 from jobledger.sandbox.postgres.embedded import EmbeddedPostgres
@@ -132,6 +133,36 @@ def test_a_second_process_attaches_and_its_end_stops_nothing(data_directory: Pat
             assert other.returncode == 0
         assert (said["url"], said["pid"]) == (server.url, server.server_pid)
         write_row(server.url, "still there")
+
+
+def test_a_server_is_left_for_a_moment_to_a_process_that_uses_it(data_directory: Path) -> None:
+    """Of two commands at once the one that was done first cut the other off."""
+    server = EmbeddedPostgres(data_directory, durable=False)
+    server.start()
+    with another_process(data_directory) as other:
+        assert other.stdout is not None
+        said = json.loads(other.stdout.readline())
+        stopping = threading.Thread(target=server.stop)
+        stopping.start()
+        stopping.join(0.3)
+        write_row(said["url"], "still there")
+        other.communicate()
+        assert other.returncode == 0
+        stopping.join()
+    assert not servers_of(data_directory)
+
+
+def test_one_that_goes_on_using_it_is_not_waited_for(
+    data_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "USERS_SECONDS", 0.2)
+    server = EmbeddedPostgres(data_directory, durable=False)
+    server.start()
+    with another_process(data_directory) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline()
+        server.stop()
+        assert not servers_of(data_directory)
 
 
 def test_many_that_start_at_once_share_one_server(data_directory: Path) -> None:
