@@ -90,7 +90,7 @@ class ObjectNotFound(ClusterError):
 
 
 class KindNotServed(ObjectNotFound):
-    """The kind is not served, or not in this version: its objects may be there all the same."""
+    """The kind is not served in this version: in another its objects may be there all the same."""
 
 
 class ObjectExists(ClusterError):

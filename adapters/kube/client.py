@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from jobledger.adapters.kube import paths
 from jobledger.adapters.kube.decoding import ObjectPage, read_object, read_page, with_kind
 from jobledger.adapters.kube.errors import unreadable
+from jobledger.adapters.kube.served_versions import any_version_served
 from jobledger.adapters.kube.transport import APPLY_TYPE, MERGE_PATCH_TYPE, Request, Transport
 from jobledger.adapters.kube.watching.listing import PAGE_LIMIT, Selection, pages
 from jobledger.core.errors import KindNotServed, ObjectNotFound, VersionExpired
@@ -48,7 +49,10 @@ class KubernetesCluster:
         self._page_limit = page_limit
 
     def get(self, resource: Resource, namespace: str, name: str) -> Manifest | None:
-        """Return the object, or None if there is none (or the kind is not served)."""
+        """Return the object, or None if there is none (or its kind is not defined).
+
+        Raises `KindNotServed` if the kind is served in other versions: the object may be there.
+        """
         request = Request(
             method="GET",
             path=paths.object_path(resource, namespace, name),
@@ -56,6 +60,10 @@ class KubernetesCluster:
         )
         try:
             return self._object(request, namespace, name)
+        except KindNotServed:
+            if any_version_served(self._transport, resource):
+                raise
+            return None
         except ObjectNotFound:
             return None
 
@@ -178,7 +186,9 @@ class KubernetesCluster:
         try:
             answer = read_object(request.what, self._transport.send(request))
         except KindNotServed:
-            raise  # it may well be there, as while its CRD is replaced
+            if any_version_served(self._transport, resource):
+                raise
+            return
         except ObjectNotFound:
             return
         if text(answer, "kind") != "Status":  # the object, where its deletion takes a while

@@ -81,7 +81,10 @@ class Cluster(Protocol):
     """The Kubernetes API as an ordinary client uses it. Safe to call from many threads."""
 
     def get(self, resource: Resource, namespace: str, name: str) -> Manifest | None:
-        """Return the object, or None if there is none."""
+        """Return the object, or None if there is none.
+
+        Raises `KindNotServed` if its kind is served in other versions: it may be there.
+        """
 
     def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> ObjectList:
         """Return all objects (of one namespace, if named), read in pages."""
@@ -150,7 +153,7 @@ class Cluster(Protocol):
         as long to end as it says itself. Of all else `grace_seconds` means nothing.
 
         An object that is not there is success. Raises `ObjectChanged` if another object has the
-        name by now, and `KindNotServed` where nobody can tell whether it is there.
+        name by now, and `KindNotServed` if its kind is served in other versions: it may be there.
         """
 
 

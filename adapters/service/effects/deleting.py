@@ -25,8 +25,6 @@ def delete_own(
     known = world.live.child(resource.kind, uid) if uid else None
     if known is None or known.owner_uid != job.identity.uid:
         found = world.cluster.get(resource, namespace, name)
-        if found is None and uid:  # it is gone, or its kind is not served: this tells
-            delete_this(world, resource, (namespace, name, uid), propagation)
         if found is None or not is_controlled_by(found, job.identity.uid):
             return Done(uid=uid, gone=True, already=True)
         there = text(found, "metadata", "uid")

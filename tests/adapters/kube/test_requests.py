@@ -52,9 +52,8 @@ def test_an_object_is_read(server: CannedServer, cluster: KubernetesCluster) -> 
 def test_an_object_that_is_not_there_is_none(
     server: CannedServer, cluster: KubernetesCluster
 ) -> None:
-    server.add(MISSING, Answer(404, b"404 page not found\n"))
+    server.add(MISSING)
     assert cluster.get(RAYJOBS, "team", "a") is None
-    assert cluster.get(RAYJOBS, "team", "a") is None, "the kind is not served"
 
 
 def test_a_kind_that_is_not_served_is_told_with_the_definition_that_is_missing(
@@ -68,13 +67,36 @@ def test_a_kind_that_is_not_served_is_told_with_the_definition_that_is_missing(
         cluster.list(RAYJOBS)
 
 
-def test_of_a_kind_that_is_not_served_nothing_counts_as_deleted(
+NOT_SERVED = Answer(404, b"404 page not found\n")
+GROUP = Answer(body={"versions": [{"version": "v1"}, {"version": "v2"}]})
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [NOT_SERVED],
+        [GROUP, NOT_SERVED, NOT_SERVED],
+        [GROUP, NOT_SERVED, Answer(body={"resources": [{"name": "rayclusters"}]})],
+    ],
+    ids=["no version of its group", "nothing in any version", "another kind alone"],
+)
+def test_where_no_version_of_a_kind_is_served_its_objects_are_gone(
+    server: CannedServer, cluster: KubernetesCluster, others: list[Answer]
+) -> None:
+    server.add(NOT_SERVED, *others, NOT_SERVED, *others)
+    assert cluster.get(RAYJOBS, "team", "a") is None
+    cluster.delete(RAYJOBS, "team", "a", uid="u")
+
+
+def test_where_another_version_is_served_nobody_knows(
     server: CannedServer, cluster: KubernetesCluster
 ) -> None:
-    server.add(Answer(404, b"404 page not found\n"), MISSING)
+    others = GROUP, NOT_SERVED, Answer(body={"resources": [{"name": "rayjobs"}]})
+    server.add(NOT_SERVED, *others, NOT_SERVED, *others)
+    with pytest.raises(KindNotServed, match="or does not serve that version"):
+        cluster.get(RAYJOBS, "team", "a")
     with pytest.raises(KindNotServed, match="or does not serve that version"):
         cluster.delete(RAYJOBS, "team", "a", uid="u")
-    cluster.delete(RAYJOBS, "team", "a", uid="u")
 
 
 @pytest.mark.parametrize("code", [301, 302, 307, 308])

@@ -1,4 +1,4 @@
-"""A kind that is not served for a while, as while its CRD is replaced: its objects stay there."""
+"""A kind that is not served in its version for a while: its objects stay there."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,15 +29,17 @@ def unserved(cluster: SteppedCluster, kind: Resource) -> Iterator[None]:
             raise KindNotServed(f"{kind.plural}: 404: not served")
         delete(resource, *named, **more)
 
-    def find_none(resource: Resource, *named: Any) -> Manifest | None:  # noqa: ANN401 as the port
-        return None if resource == kind else get(resource, *named)
+    def refuse_get(resource: Resource, *named: Any) -> Manifest | None:  # noqa: ANN401 as the port
+        if resource == kind:
+            raise KindNotServed(f"{kind.plural}: 404: not served")
+        return get(resource, *named)
 
     def refuse_patch(resource: Resource, *named: Any, **more: Any) -> Manifest:  # noqa: ANN401 as the port
         if resource == kind:
             raise KindNotServed(f"{kind.plural}: 404: not served")
         return patch(resource, *named, **more)
 
-    for name, other in (("delete", refuse), ("get", find_none), ("merge_patch", refuse_patch)):
+    for name, other in (("delete", refuse), ("get", refuse_get), ("merge_patch", refuse_patch)):
         setattr(cluster, name, other)
     yield
     for name, own in (("delete", delete), ("get", get), ("merge_patch", patch)):
