@@ -6,7 +6,11 @@ from jobledger.adapters.postgres.refolding.rebuilding import compare
 from jobledger.adapters.service.status.shown import PROGRESS
 from jobledger.adapters.service.work.folding_code import folding_code
 from jobledger.adapters.service.work.slots import fold_slot
+from jobledger.core.catalogue import read_event
+from jobledger.core.forensics.attempts import facts
+from jobledger.core.forensics.replay.changes import Change
 from jobledger.core.forensics.replay.replay import replay
+from jobledger.core.forensics.replay.what_if import ask
 from jobledger.core.log.chain import GENESIS, canonical, first_fault
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS
 from jobledger.core.projections.snapshot import folded_in
@@ -148,6 +152,8 @@ def _check_log(world: World) -> None:
         again = replay(records)
         otherwise = (*again.unknown, *again.divergences)
         require(not otherwise, f"{stream} is decided otherwise by what it saw: {otherwise[:1]}")
+        same = ask(facts(read_event(record) for record in records), Change())
+        require(not same.is_different, f"{stream} had ended otherwise by its own policy: {same}")
         _check_pace(stream, [record.occurred_at for record in records])
 
 

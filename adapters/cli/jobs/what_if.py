@@ -22,9 +22,10 @@ from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.adapters.settings import Settings
 from jobledger.core.catalogue import JobEvent, read_event
 from jobledger.core.forensics.attempts import facts
+from jobledger.core.forensics.replay.changes import Change
 from jobledger.core.forensics.replay.experience import EXPERIENCE_MIN, Experience, experience
 from jobledger.core.forensics.replay.same_cluster import judged_facts
-from jobledger.core.forensics.replay.what_if import ASSUMPTIONS, Answer, Change, Totals, ask, totals
+from jobledger.core.forensics.replay.what_if import ASSUMPTIONS, Answer, Totals, ask, totals
 from jobledger.core.forensics.story.causes import with_causes
 from jobledger.core.jobs.failures.naming import read_rule
 from jobledger.core.jobs.history.attempt_facts import JobFacts

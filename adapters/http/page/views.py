@@ -13,8 +13,9 @@ from jobledger.adapters.http.page.rendering import page_for, unless_known
 from jobledger.core.forensics.attempts import facts
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.comparing.documents import Place, differing
+from jobledger.core.forensics.replay.changes import Change
 from jobledger.core.forensics.replay.same_cluster import judged_facts
-from jobledger.core.forensics.replay.what_if import ASSUMPTIONS, Answer, Change, ask
+from jobledger.core.forensics.replay.what_if import ASSUMPTIONS, Answer, ask
 from jobledger.core.forensics.story.causes import with_causes
 from jobledger.core.jobs.failures.naming import read_rule
 from jobledger.core.jobs.retries.options import Growth

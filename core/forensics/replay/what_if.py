@@ -10,21 +10,18 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from jobledger.core.forensics.attempts import ENDED_WELL, cluster_hours
+from jobledger.core.forensics.replay.changes import Change, Life, asked_of
+from jobledger.core.forensics.replay.deadlines import bounded, too_late
 from jobledger.core.forensics.replay.same_cluster import NewCluster, SameCluster
-from jobledger.core.forensics.replay.whole_deadline import (
-    DEADLINE,
-    PRE_RUNNING,
-    WholeDeadline,
-    ended_by_it,
-)
-from jobledger.core.jobs.history.attempt_facts import AttemptFacts, JobFacts
-from jobledger.core.jobs.retries.options import Growth, RetryOptions, RetryRule
-from jobledger.core.jobs.retries.retry import Blame, delay, judge
-from jobledger.core.values.instants import Instant
+from jobledger.core.forensics.replay.whole_deadline import DEADLINE, WholeDeadline
+from jobledger.core.jobs.history.attempt_facts import Asked, AttemptFacts, JobFacts
+from jobledger.core.jobs.retries.options import RetryOptions
+from jobledger.core.jobs.retries.retry import Blame, Verdict, delay, judge
 
 UNKNOWN = "unknown"
 
@@ -42,29 +39,6 @@ ASSUMPTIONS = (
     "Users, quotas, nodes and other jobs behave as they did.",
 )
 """What every answer rests on."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """What is different about the other policy; None: as it was."""
-
-    backoff_limit: int | None = None
-    delay_seconds: int | None = None
-    delay_max_seconds: int | None = None
-    growth: Growth | None = None
-    rules: tuple[RetryRule, ...] | None = None
-    """The retry policy by cause or group; asked of `with_causes`."""
-    uncounted_max: int | None = None
-    active_deadline_seconds: int | None = None
-    """0: no deadline."""
-    pre_running_deadline_seconds: int | None = None
-    """0: no deadline."""
-    job_deadline_seconds: int | None = None
-    """Over all attempts; 0: no deadline."""
-    ttl_seconds: int | None = None
-    """Shut down so long after the end; -1: never."""
-    same_cluster: bool = False
-    """Retry on the same RayCluster where that can be; asked of `judged_facts`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,73 +77,88 @@ class Answer:
 _HOURS_EQUAL = 1e-6
 
 
-@dataclass(slots=True)
-class _Life:
-    """A job's life under the other policy, as far as it has been followed."""
-
-    failed: int = 0
-    uncounted: int = 0
-    failures: int = 0
-    shift: timedelta = timedelta()
-    why: str = ""
-
-    def differs(self, why: str) -> None:
-        """Take note of the first difference."""
-        self.why = self.why or why
+Ending: TypeAlias = tuple[str, str]
+"""What would have become of the job, and what is not known of it."""
 
 
 def ask(job: JobFacts, change: Change) -> Answer:
     """Return what the other policy would have made of a job."""
-    life, run = _Life(), list[AttemptFacts]()
-    was = _words(job.outcome, job.reason)
-    would_be, unknown = "", ""
+    life, run = Life(), list[AttemptFacts]()
     whole = WholeDeadline(job, change.job_deadline_seconds)
     clusters = SameCluster(asked=change.same_cluster)
+    ending: Ending | None = None
     for index, observed in enumerate(job.attempts):
-        attempt, begun_unknown = _begun(observed, clusters, life)
+        attempt, unknown = _begun(observed, clusters, life)
         due = whole.due(attempt, life.shift)
-        if due is not None and due <= attempt.started_at:
-            would_be = _words("Failed", DEADLINE)
+        if too_late(job, attempt, change) or (due is not None and due <= attempt.started_at):
+            ending = _words("Failed", DEADLINE), ""
             life.differs(f"the job's deadline would have passed before attempt {attempt.number}")
             break
-        ended, end_unknown = _bounded_with_all(job, attempt, change, life, (whole, due))
+        ended, end_unknown = bounded(job, attempt, change, life, (whole, due))
         run.append(ended)
-        if begun_unknown or end_unknown:
-            would_be, unknown = UNKNOWN, begun_unknown or end_unknown
+        if unknown or end_unknown:
+            ending = UNKNOWN, unknown or end_unknown
             break
-        if ended.outcome != "failed":
-            if ended.outcome in ENDED_WELL:
-                would_be = _words("Complete", ended.reason)
-                break
-            continue
         follows = index + 1 < len(job.attempts)
-        granted = (
-            _judged(job, ended, change, life)
-            if job.retries_itself
-            else follows and ended.reason != DEADLINE  # its JobSet restarted it, or did not
-        )
-        if not granted:
-            would_be = _words("Failed", ended.reason)
-            if follows:
-                life.differs(f"attempt {ended.number} would have been the last ({ended.reason})")
+        ending = _followed(job, (observed, ended), change, life, is_last=not follows)
+        if ending is not None:
             break
-        if not follows and job.outcome and not whole.ended_the_pause():
-            would_be = UNKNOWN
-            unknown = f"attempt {ended.number + 1} never ran"
-            life.differs(f"attempt {ended.number} would have been retried ({ended.reason})")
-            break
-        if follows:
+        if not follows:
+            ending = _unending(ended, life, whole)
+        elif ended.outcome == "failed":
             run[-1] = clusters.retried(observed, ended, job.attempts[index + 1])
     run = _shut_down(job, run, change, life)
+    would_be, unknown = ending or (_words(job.outcome, job.reason), "")
     return dataclasses.replace(
-        _answer(job, run, life, would_be or was, unknown),
+        _answer(job, run, life, would_be, unknown),
         clusters_saved=clusters.saved,
         waiting_saved_seconds=clusters.waited.total_seconds(),
         new_clusters=tuple(clusters.new),
     )
 
 
-def _begun(observed: AttemptFacts, clusters: SameCluster, life: _Life) -> tuple[AttemptFacts, str]:
+def _followed(
+    job: JobFacts,
+    was_and_now: tuple[AttemptFacts, AttemptFacts],
+    change: Change,
+    life: Life,
+    *,
+    is_last: bool,
+) -> Ending | None:
+    """Return the end of the job with this attempt, None if it goes on as far as is known.
+
+    `is_last` says whether no other attempt was observed.
+    """
+    observed, ended = was_and_now
+    as_it_was = _words(job.outcome, job.reason), ""
+    if ended.outcome in ENDED_WELL:
+        return _words("Complete", ended.reason), ""
+    if ended.outcome != "failed":
+        return as_it_was if is_last else None
+    was_granted = observed.retried is True or not is_last
+    granted = was_granted and ended.reason != DEADLINE  # its JobSet restarted it, or did not
+    if job.retries_itself:
+        granted = _judged(job, observed, ended, change, life, was_granted=was_granted)
+    if not granted and was_granted:
+        life.differs(f"attempt {ended.number} would have been the last ({ended.reason})")
+    if not granted:
+        unchanged = not was_granted and ended == observed
+        return as_it_was if unchanged else (_words("Failed", ended.reason), "")
+    if was_granted or not job.outcome:
+        return None
+    life.differs(f"attempt {ended.number} would have been retried ({ended.reason})")
+    return UNKNOWN, f"attempt {ended.number + 1} never ran"
+
+
+def _unending(ended: AttemptFacts, life: Life, whole: WholeDeadline) -> Ending | None:
+    """Return what another deadline makes of a job that came to its end in the pause after it."""
+    if not whole.would_not_have_ended_the_pause():
+        return None
+    life.differs(f"attempt {ended.number} would have been retried ({ended.reason})")
+    return UNKNOWN, f"attempt {ended.number + 1} never ran"
+
+
+def _begun(observed: AttemptFacts, clusters: SameCluster, life: Life) -> tuple[AttemptFacts, str]:
     """Return an attempt as it would have begun, and what is not known of it then."""
     saved = clusters.saved
     attempt, earlier, unknown = clusters.begun(observed)
@@ -180,7 +169,7 @@ def _begun(observed: AttemptFacts, clusters: SameCluster, life: _Life) -> tuple[
 
 
 def _answer(
-    job: JobFacts, run: Sequence[AttemptFacts], life: _Life, would_be: str, unknown: str
+    job: JobFacts, run: Sequence[AttemptFacts], life: Life, would_be: str, unknown: str
 ) -> Answer:
     added = 1 if unknown.endswith("never ran") else 0
     return Answer(
@@ -201,117 +190,56 @@ def _words(outcome: str, reason: str) -> str:
     return f"{shown} ({reason})" if reason else shown
 
 
-def _deadline(asked: int | None, was: int | None) -> int | None:
-    if asked is None:
-        return was
-    return asked or None
-
-
-def _bounded(
-    job: JobFacts, attempt: AttemptFacts, change: Change, life: _Life
-) -> tuple[AttemptFacts, str]:
-    """Return the attempt under the other deadlines, and what is not known of it."""
-    active = _deadline(change.active_deadline_seconds, job.active_deadline_seconds)
-    waiting = _deadline(change.pre_running_deadline_seconds, job.pre_running_deadline_seconds)
-    ended_by = {DEADLINE: (active, job.active_deadline_seconds)}
-    ended_by[PRE_RUNNING] = (waiting, job.pre_running_deadline_seconds)
-    now, was = ended_by.get(attempt.reason, (0, 0))
-    if ended_by_it(job, attempt):
-        now, was = 0, 0  # that is another matter
-    if attempt.outcome == "failed" and (now is None or now > (was or 0)):
-        life.differs(f"attempt {attempt.number} would have gone on beyond its deadline")
-        return attempt, f"how attempt {attempt.number} would have gone on"
-    reached = attempt.running_at or attempt.ended_at or job.last_at
-    ended = attempt.ended_at or job.last_at
-    comes_first = waiting is not None and (active is None or waiting < active)
-    if waiting is not None and comes_first and _passes(attempt.started_at, reached, waiting):
-        return _cut(attempt, waiting, PRE_RUNNING, life), ""
-    if active is not None and _passes(attempt.started_at, ended, active):
-        return _cut(attempt, active, DEADLINE, life), ""
-    return attempt, ""
-
-
-def _bounded_with_all(
+def _judged(
     job: JobFacts,
-    attempt: AttemptFacts,
+    observed: AttemptFacts,
+    ended: AttemptFacts,
     change: Change,
-    life: _Life,
-    whole_and_due: tuple[WholeDeadline, Instant | None],
-) -> tuple[AttemptFacts, str]:
-    """Return the attempt under all other deadlines, its own first, and what is not known of it."""
-    whole, due = whole_and_due
-    bounded, unknown = _bounded(job, attempt, change, life)
-    if not unknown:
-        bounded, unknown = _bounded_by_all(job, bounded, whole, due, life)
-    whole.over(bounded)
-    return bounded, unknown
+    life: Life,
+    *,
+    was_granted: bool,
+) -> bool:
+    """Return whether another attempt would follow; the time until then shifts all that follows.
+
+    Where the rule says the same with the change as without, it is as it was.
+    """
+    asked = asked_of(job, observed)
+    options = _options(asked, change)
+    limit = asked.backoff_limit if change.backoff_limit is None else change.backoff_limit
+    before = life.observed if observed.retried is None else observed.failed_before
+    life.failed += max(before - life.observed, 0)  # of those nothing else is known
+    was = _verdict(observed, before, asked.backoff_limit, life.observed_uncounted, asked.options)
+    now = _verdict(ended, life.failed, limit, life.uncounted, options)
+    life.observed, life.observed_uncounted = was.failed, was.uncounted
+    life.failed, life.uncounted = now.failed, now.uncounted
+    failed_then = observed.outcome == "failed"
+    granted = was_granted if failed_then and was.granted == now.granted else now.granted
+    paused = delay(asked.policy, was.failed + was.uncounted, asked.options)
+    pause = delay(asked.policy, now.failed + now.uncounted, options)
+    if granted and paused != pause:
+        life.shift += pause - paused
+        seconds = pause.total_seconds()
+        life.differs(f"attempt {ended.number + 1} would have been due after {seconds:.0f} s")
+    return granted
 
 
-def _bounded_by_all(
-    job: JobFacts, attempt: AttemptFacts, whole: WholeDeadline, due: Instant | None, life: _Life
-) -> tuple[AttemptFacts, str]:
-    """Return the attempt under the other deadline of the whole job, and what is not known of it."""
-    if ended_by_it(job, attempt) and (whole.is_longer or life.shift < timedelta()):
-        life.differs(f"attempt {attempt.number} would have gone on beyond the job's deadline")
-        return attempt, f"how attempt {attempt.number} would have gone on"
-    ended = attempt.ended_at or job.last_at
-    if due is None or ended is None or ended <= due:
-        return attempt, ""
-    seconds = int((due - attempt.started_at).total_seconds())
-    return _cut(attempt, seconds, DEADLINE, life), ""
-
-
-def _passes(since: Instant, until: Instant | None, seconds: int) -> bool:
-    return until is not None and until > since + timedelta(seconds=seconds)
-
-
-def _cut(attempt: AttemptFacts, seconds: int, reason: str, life: _Life) -> AttemptFacts:
-    """Return the attempt ended by a deadline; if that is how it was ended, as it was."""
-    if attempt.reason == reason:
-        at = attempt.started_at + timedelta(seconds=seconds)
-        if attempt.ended_at is not None and attempt.ended_at - at < _LATENESS:
-            return attempt
-    at = attempt.started_at + timedelta(seconds=seconds)
-    life.differs(f"attempt {attempt.number} would have ended after {seconds} s ({reason})")
-    gone, until = attempt.cluster_until, attempt.ended_at
-    if gone is not None and until is not None:
-        gone = at + (gone - until) if gone > until else min(gone, at)
-    elif gone is not None:
-        gone = min(gone, at)
-    return dataclasses.replace(
-        attempt, ended_at=at, outcome="failed", reason=reason, cluster_until=gone
-    )
-
-
-_LATENESS = timedelta(seconds=30)
-"""A deadline that was carried out this late is still the same deadline."""
-
-
-def _judged(job: JobFacts, attempt: AttemptFacts, change: Change, life: _Life) -> bool:
-    """Return whether another attempt would follow; the time until then shifts all that follows."""
-    life.failures += 1
-    limit = job.backoff_limit if change.backoff_limit is None else change.backoff_limit
-    verdict = judge(
+def _verdict(
+    attempt: AttemptFacts, before: int, limit: int, uncounted: int, options: RetryOptions
+) -> Verdict:
+    """Return what the rule says to the failure of an attempt."""
+    return judge(
         attempt.reason,
-        life.failed + 1,
+        before + 1,
         limit,
         blame=Blame(attempt.failure, attempt.exit_code, attempt.cause),
-        uncounted=life.uncounted,
-        options=_options(job, change),
+        uncounted=uncounted,
+        options=options,
     )
-    life.failed, life.uncounted = verdict.failed, verdict.uncounted
-    was = delay(job.policy, life.failures, job.options)
-    now = delay(job.policy, life.failures, _options(job, change))
-    if verdict.granted and was != now:
-        life.shift += now - was
-        seconds = now.total_seconds()
-        life.differs(f"attempt {attempt.number + 1} would have been due after {seconds:.0f} s")
-    return verdict.granted
 
 
-def _options(job: JobFacts, change: Change) -> RetryOptions:
+def _options(asked: Asked, change: Change) -> RetryOptions:
     """Return what the job asks for about its retries, with the change."""
-    was = job.options
+    was = asked.options
     return replace(
         was,
         rules=was.rules if change.rules is None else change.rules,
@@ -325,10 +253,10 @@ def _options(job: JobFacts, change: Change) -> RetryOptions:
 
 
 def _shut_down(
-    job: JobFacts, run: list[AttemptFacts], change: Change, life: _Life
+    job: JobFacts, run: list[AttemptFacts], change: Change, life: Life
 ) -> list[AttemptFacts]:
     """Return the attempts with the last one's cluster gone as the other TTL says."""
-    if change.ttl_seconds is None or not run or not job.retries_itself:
+    if change.ttl_seconds is None or not run or not job.has_rayclusters:
         return run
     last = run[-1]
     if last.cluster_until is None or last.ended_at is None or job.outcome in ("", "Deleted"):

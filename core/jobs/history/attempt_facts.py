@@ -4,7 +4,7 @@ The same for every kind of job: whoever asks here does not ask which it is. A ki
 events mean by calls of `FactsSoFar`.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 
 from jobledger.core.jobs import events as shared
@@ -13,6 +13,17 @@ from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import NOTHING_ASKED, RetryOptions
 from jobledger.core.values.instants import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a manifest asks for, as far as it can end an attempt, or have another follow."""
+
+    backoff_limit: int = 0
+    active_deadline_seconds: int | None = None
+    pre_running_deadline_seconds: int | None = None
+    policy: Policy = field(default_factory=Policy)
+    options: RetryOptions = NOTHING_ASKED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +58,14 @@ class AttemptFacts:
     why_new_cluster: str | None = None
     """Why the attempt after it would have had a new RayCluster, had the job asked for the same;
     empty: it would not; None: nobody asked, or its kind has no such choice."""
+    asked: Asked | None = None
+    """What the manifest asked for when it ended; None: it goes on, and what the job asks for."""
+    deadline_from: Instant | None = None
+    """From when its activeDeadlineSeconds count; None: from its start."""
+    retried: bool | None = None
+    """Whether another attempt was granted after it; None: no verdict was seen."""
+    failed_before: int = 0
+    """Counted failures of the job before it, as the verdict has them."""
 
     @property
     def cluster_time(self) -> timedelta:
@@ -67,8 +86,11 @@ class ClusterVerdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobFacts:
-    """What was observed of a job, as far as policies are about it."""
+class JobFacts(Asked):
+    """What was observed of a job, as far as policies are about it.
+
+    What it asks for is that of its manifest as it was when the job ended, or is now.
+    """
 
     attempts: tuple[AttemptFacts, ...] = ()
     outcome: str = ""
@@ -77,15 +99,12 @@ class JobFacts:
     ended_at: Instant | None = None
     last_at: Instant | None = None
     """When its last event occurred."""
-    backoff_limit: int = 0
-    active_deadline_seconds: int | None = None
-    pre_running_deadline_seconds: int | None = None
     ttl_seconds: int | None = None
     """None: the cluster is not shut down after the end."""
-    policy: Policy = field(default_factory=Policy)
-    options: RetryOptions = NOTHING_ASKED
     retries_itself: bool = True
     """False for a TrainJob: its JobSet restarts by rules of its own."""
+    has_rayclusters: bool = True
+    """Whether there is a preRunningDeadlineSeconds, and a cluster that may stay after the end."""
 
 
 class FactsSoFar:
@@ -93,8 +112,12 @@ class FactsSoFar:
 
     def __init__(self) -> None:
         self._job = JobFacts()
+        self.asks = Asked()
+        """What the manifest asks for, as long as the job has not ended."""
         self._last_at: Instant | None = None
         self._attempts: list[AttemptFacts] = []
+        self.deadline_from: Instant | None = None
+        """From when the activeDeadlineSeconds of the next attempt count; None: from its start."""
         self.selects_cluster = False
         """Whether attempts run on a RayCluster that is not the job's own."""
 
@@ -112,18 +135,36 @@ class FactsSoFar:
         """Take note that an event was true at an instant."""
         self._last_at = at
 
-    def asked(self, **values: object) -> None:
-        """Take what the manifest asks for: fields of `JobFacts`."""
+    def asked(self, asked: Asked, **values: object) -> None:
+        """Take what the manifest asks for, and fields of `JobFacts`.
+
+        After the end of the job it changes nothing about that.
+        """
         self._job = replace(self._job, **values)  # type: ignore[arg-type] # fields by name
+        if not self.is_ended:
+            self.asks = asked
 
     def began(self, attempt: AttemptFacts) -> None:
         """Add an attempt."""
-        self._attempts.append(attempt)
+        self._attempts.append(replace(attempt, deadline_from=self.deadline_from))
+
+    def deadline_begins(self, at: Instant) -> None:
+        """Say that activeDeadlineSeconds count from now on, over whatever attempts follow."""
+        self.deadline_from = at
+        if self.last is not None and not self.last.outcome:
+            self.update(deadline_from=at)
 
     def update(self, **values: object) -> None:
         """Change the last attempt, if there is one: fields of `AttemptFacts`."""
-        if self._attempts:
-            self._attempts[-1] = replace(self._attempts[-1], **values)  # type: ignore[arg-type] # fields by name
+        if not self._attempts:
+            return
+        if "outcome" in values:
+            values["asked"] = self.asks
+        self._attempts[-1] = replace(self._attempts[-1], **values)  # type: ignore[arg-type] # fields by name
+
+    def verdict(self, *, granted: bool, failed_before: int) -> None:
+        """Say whether another attempt was granted, and how many failures had counted before."""
+        self.update(retried=granted, failed_before=max(failed_before, 0))
 
     def judged(self, failure: FailureClass, exit_code: int | None) -> None:
         """Say of which class the failure of the last attempt is, and with which exit code."""
@@ -187,4 +228,5 @@ class FactsSoFar:
             else replace(item, cluster_until=last)
             for item in self._attempts
         ]
-        return replace(self._job, attempts=tuple(attempts), last_at=last)
+        asked = {item.name: getattr(self.asks, item.name) for item in fields(Asked)}
+        return replace(self._job, attempts=tuple(attempts), last_at=last, **asked)

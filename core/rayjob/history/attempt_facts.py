@@ -1,6 +1,6 @@
 """What the events of a RayJob say of its attempts."""
 
-from jobledger.core.jobs.history.attempt_facts import AttemptFacts, FactsSoFar
+from jobledger.core.jobs.history.attempt_facts import Asked, AttemptFacts, FactsSoFar
 from jobledger.core.rayjob.events import lifecycle as rayjob
 from jobledger.core.rayjob.history.report_news import READY
 from jobledger.core.rayjob.rules.failure_class import by_reason
@@ -49,6 +49,9 @@ def _life(event: rayjob.LifeEvent, so_far: FactsSoFar) -> None:
         so_far.update(ended_at=event.at, outcome="failed", reason=event.reason, failure=failure)
     elif isinstance(event, rayjob.RetryGranted | rayjob.RetryRefused):
         so_far.judged(event.failure, event.exit_code)
+        granted = isinstance(event, rayjob.RetryGranted)
+        counted = event.counted if isinstance(event, rayjob.RetryGranted) else True
+        so_far.verdict(granted=granted, failed_before=event.failed - counted)
 
 
 def _manifest(event: rayjob.ManifestReceived, so_far: FactsSoFar) -> None:
@@ -56,12 +59,14 @@ def _manifest(event: rayjob.ManifestReceived, so_far: FactsSoFar) -> None:
     so_far.selects_cluster = spec.cluster_selector != ""
     shuts_down = spec.shutdown_after_job_finishes
     so_far.asked(
-        backoff_limit=spec.backoff_limit,
-        active_deadline_seconds=spec.active_deadline_seconds,
-        pre_running_deadline_seconds=spec.pre_running_deadline_seconds,
+        Asked(
+            backoff_limit=spec.backoff_limit,
+            active_deadline_seconds=spec.active_deadline_seconds,
+            pre_running_deadline_seconds=spec.pre_running_deadline_seconds,
+            policy=event.policy,
+            options=event.options,
+        ),
         ttl_seconds=spec.ttl_seconds_after_finished if shuts_down else None,
-        policy=event.policy,
-        options=event.options,
     )
 
 

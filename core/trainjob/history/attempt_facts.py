@@ -2,19 +2,26 @@
 
 from msgspec.structs import replace
 
-from jobledger.core.jobs.history.attempt_facts import AttemptFacts, FactsSoFar
+from jobledger.core.jobs.history.attempt_facts import Asked, AttemptFacts, FactsSoFar
 from jobledger.core.jobs.retries.options import NOTHING_ASKED
 from jobledger.core.trainjob import events as trainjob
 
 
 def take(event: trainjob.TrainFactEvent | trainjob.TrainLifeEvent, so_far: FactsSoFar) -> None:
     """Take one more event."""
-    if isinstance(event, trainjob.TrainJobReceived):
+    if isinstance(event, trainjob.TrainJobDiscovered):
+        so_far.deadline_begins(event.identity.created_at)
+    elif isinstance(event, trainjob.TrainJobResumed):
+        so_far.deadline_begins(event.at)
+    elif isinstance(event, trainjob.TrainJobReceived):
         whole = event.spec.job_deadline_seconds or None
         so_far.asked(
+            Asked(
+                active_deadline_seconds=event.spec.active_deadline_seconds or None,
+                options=replace(NOTHING_ASKED, job_deadline_seconds=whole),
+            ),
             retries_itself=False,
-            active_deadline_seconds=event.spec.active_deadline_seconds or None,
-            options=replace(NOTHING_ASKED, job_deadline_seconds=whole),
+            has_rayclusters=False,
         )
     elif isinstance(event, trainjob.TrainAttemptStarted):
         so_far.began(

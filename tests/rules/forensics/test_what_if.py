@@ -7,8 +7,9 @@ from datetime import timedelta
 import pytest
 
 from jobledger.core.forensics.attempts import cluster_hours, facts
+from jobledger.core.forensics.replay.changes import Change
 from jobledger.core.forensics.replay.experience import EXPERIENCE_MIN, experience
-from jobledger.core.forensics.replay.what_if import Answer, Change, ask, totals
+from jobledger.core.forensics.replay.what_if import Answer, ask, totals
 from jobledger.core.jobs.history.attempt_facts import AttemptFacts, JobFacts
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind

@@ -3,7 +3,8 @@
 import pytest
 
 from jobledger.core.forensics.attempts import facts
-from jobledger.core.forensics.replay.what_if import Change, ask
+from jobledger.core.forensics.replay.changes import Change
+from jobledger.core.forensics.replay.what_if import ask
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.retries.options import RetryOptions
 from jobledger.core.rayjob.decide.decide import RAYJOB

@@ -8,8 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from jobledger.core.forensics.attempts import facts
+from jobledger.core.forensics.replay.changes import Change
 from jobledger.core.forensics.replay.same_cluster import NewCluster, judged_facts
-from jobledger.core.forensics.replay.what_if import Answer, Change, ask, totals
+from jobledger.core.forensics.replay.what_if import Answer, ask, totals
 from jobledger.core.forensics.replay.whole_deadline import DEADLINE, PRE_RUNNING
 from jobledger.core.jobs.history.attempt_facts import ClusterVerdict, JobFacts
 from jobledger.core.jobs.retries.failures import FailureClass
@@ -159,7 +160,8 @@ def test_a_deadline_of_the_whole_job_would_have_left_more_time() -> None:
 def test_shorter_pauses_leave_a_deadline_of_the_whole_job_more_time() -> None:
     job = _ended(told(third_time_lucky()), 2, DEADLINE)
     options = replace(job.options, job_deadline_seconds=242, delay_seconds=30)
-    bounded = dataclasses.replace(job, options=options)
+    attempts = tuple(dataclasses.replace(item, asked=None) for item in job.attempts)
+    bounded = dataclasses.replace(job, options=options, attempts=attempts)
     assert ask(bounded, Change(delay_seconds=30)).unknown == ""
     assert ask(bounded, Change(delay_seconds=0)).unknown == "how attempt 3 would have gone on"
 
