@@ -9,6 +9,7 @@ from jobledger.core.catalogue import JobEvent
 from jobledger.core.forensics.attempts import facts
 from jobledger.core.forensics.begun import attempts_begun
 from jobledger.core.forensics.bundles.dossier import ReadEvent
+from jobledger.core.forensics.failures.got_over import still_standing
 from jobledger.core.forensics.failures.signs import Sign, signs
 from jobledger.core.forensics.story.account import Account
 from jobledger.core.jobs import events as shared
@@ -34,6 +35,10 @@ class ExplainedCauses:
         )
         found = signs((read,), lambda _: None, {})
         return tuple(sign for sign in found if not (ended and sign.is_of_clearing))
+
+    def standing(self, signs: Sequence[object], event: JobEvent) -> Sequence[object]:
+        """Return the signs of an attempt under way that an event has not ended."""
+        return still_standing(cast("Sequence[Sign]", signs), event)
 
     def cause(
         self, signs: Sequence[object], *, ran: bool, judged: Judged | None
@@ -66,6 +71,8 @@ def with_causes(job: JobFacts, events: Iterable[JobEvent]) -> JobFacts:
         if isinstance(event, ROLES.attempt_ran):
             ran.add(event.attempt)
         whose = event.attempt if isinstance(event, shared.EvidenceCaptured) else current
+        if current not in ended:
+            found[current] = list(causes.standing(found[current], event))
         found[whose] += causes.signs(event, version, ended=whose in ended)
         news = failure_news(event)
         if isinstance(news, AttemptFailed):

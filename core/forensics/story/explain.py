@@ -4,11 +4,12 @@ Nothing is said that no event says. Which cause a failure has is told by rules t
 (`core.jobs.failures.rules`); where none fits, that is said as well.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from jobledger.core.forensics.begun import attempts_begun
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
+from jobledger.core.forensics.failures.got_over import got_over
 from jobledger.core.forensics.failures.signs import Sign, signs
 from jobledger.core.forensics.story.account import Account, Sentence, without_vain_advice
 from jobledger.core.forensics.story.circumstances import circumstances
@@ -284,17 +285,23 @@ class _Account:
         failed = self._failed_at.get(attempt)
         of_attempt = [
             sign
-            for sign in self._signs
+            for sign in self._without_old(failed)
             if (sign.attempt == 0 or sign.attempt >= attempt) and not _is_later(sign, failed)
         ]
         return diagnose(of_attempt, ran=attempt in self._ran, judged=self._judged.get(attempt))
+
+    def _without_old(self, failed: int | None) -> Sequence[Sign]:
+        """Return the signs without those that had been got over when an attempt failed."""
+        over = got_over(self._events, self._signs, failed) if failed is not None else ()
+        return [sign for sign in self._signs if sign.version not in over]
 
     def _quote(self, diagnosis: Diagnosis[Sign]) -> Quote | None:
         """Return what is quoted of the signs of a failure; None where its class says it all."""
         if not diagnosis.signs:
             return None
         ends = log_ends(self._events, self._signs, diagnosis.signs[0].attempt)
-        return quoted(diagnosis.rule, diagnosis.signs, self._signs, ends)
+        said = self._without_old(self._failed_at.get(diagnosis.signs[0].attempt))
+        return quoted(diagnosis.rule, diagnosis.signs, said, ends)
 
     def _first_sign(
         self, diagnosis: Diagnosis[Sign], *, quotes: bool = False

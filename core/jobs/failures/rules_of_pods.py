@@ -36,7 +36,7 @@ OF_PODS: tuple[FailureRule, ...] = (
         group=FailureClass.OTHER,
         before_running=True,
         because="the manifest is not valid",
-        advice="correct the manifest; the job goes on by itself",
+        advice="correct the manifest; a job that has not failed goes on by itself",
         tests=(clue(".", Source.MANIFEST),),
     ),
     FailureRule(

@@ -36,6 +36,9 @@ class Causes(Protocol):
     def signs(self, event: JobEvent, version: int, *, ended: bool) -> Sequence[object]:
         """Return the signs that an event shows; `ended` tells whether its attempt has failed."""
 
+    def standing(self, signs: Sequence[object], event: JobEvent) -> Sequence[object]:
+        """Return the signs of an attempt under way that an event has not ended."""
+
     def cause(
         self, signs: Sequence[object], *, ran: bool, judged: Judged | None
     ) -> tuple[str, FailureClass]:
@@ -49,6 +52,11 @@ class NoCauses:
         """Return none."""
         del event, version, ended
         return ()
+
+    def standing(self, signs: Sequence[object], event: JobEvent) -> Sequence[object]:
+        """Return all of them."""
+        del event
+        return signs
 
     def cause(
         self, signs: Sequence[object], *, ran: bool, judged: Judged | None

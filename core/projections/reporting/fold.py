@@ -271,7 +271,8 @@ def _signs(
         return kept
     last = before.failures[-1] if before.failures else None
     ended = last is not None and before.row is not None and last.attempt == before.row.number
-    return *kept, *rules.causes.signs(event, record.version, ended=ended)
+    standing = kept if ended else rules.causes.standing(kept, event)
+    return *standing, *rules.causes.signs(event, record.version, ended=ended)
 
 
 def _judged(

@@ -9,7 +9,7 @@ from jobledger.core.forensics.story.account import NO_LOG, Account
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.jobs.failures.rules import CAUSES, RULES, UNEXPLAINED
 from jobledger.core.jobs.pending.decisions import DECISION_WORDS, DecisionKind
-from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.pending.effects import EffectKind, Outcome
 from jobledger.core.log.envelope import StoredEvent
 from tests.rules.forensics.corpus.batchjobs import BATCHJOBS, BatchCase
 from tests.rules.forensics.corpus.cases import Case
@@ -17,6 +17,7 @@ from tests.rules.forensics.corpus.jobs import JOBS
 from tests.rules.forensics.corpus.pods import PODS
 from tests.rules.forensics.corpus.programs import PROGRAMS
 from tests.rules.forensics.corpus.trainjobs import TRAINJOBS, TrainCase
+from tests.support import batchjobs
 from tests.support import rayjob_stories as stories
 from tests.support.batch_lives import BATCH_LIVES
 from tests.support.rayjob_builders import faltered, interrupted, manifest, poll, submitter
@@ -162,3 +163,20 @@ def test_rules_have_unique_names_and_can_be_read() -> None:
         assert rule.because == rule.because.strip()
         assert not rule.because.endswith(".")
         assert rule.advice
+
+
+def test_what_a_job_has_got_over_is_not_quoted_as_why_it_failed() -> None:
+    """The API server did not answer in time when the attempt's Job was made, and had made it."""
+    unheard = batchjobs.outcome(
+        EffectKind.CREATE_ATTEMPT_JOB, 4, Outcome.FALTERED, trouble="no answer in time"
+    )
+    story = (
+        batchjobs.manifest(),
+        unheard,
+        batchjobs.job(10, active=1, ready=1),
+        batchjobs.job(60, end=batchjobs.failed_end(), failed=1),
+    )
+    told = explain(BatchCase(name="", expected="", story=story).dossier())
+    first = told.sentences[0].text
+    assert first.endswith(f"because the program itself failed: {batchjobs.BACKOFF.rstrip('.')}.")
+    assert not any("no answer in time" in one.text for one in told.sentences)

@@ -10,6 +10,7 @@ from tests.support import rayjob_stories as stories
 from tests.support.rayjob_builders import (
     HTTP,
     SIDECAR,
+    cluster,
     cluster_gone,
     due,
     manifest,
@@ -108,7 +109,33 @@ def not_valid() -> Iterable[Step]:
     return (manifest(problem="The RayJob spec is invalid: backoffLimit must be 0 or more"),)
 
 
+def valid_again() -> Iterable[Step]:
+    """Its deadline passes a second after the manifest was corrected, before anything is heard."""
+    return (
+        *stories.initializing(active_deadline_seconds=40),
+        manifest(5, generation=2, problem="a typo", active_deadline_seconds=40),
+        manifest(30, generation=3, active_deadline_seconds=40),
+        cluster("ready", 39),
+        due(DecisionKind.ACTIVE_DEADLINE),
+    )
+
+
+def still_not_valid() -> Iterable[Step]:
+    """Nothing goes on with it until its deadline has passed."""
+    return (
+        *stories.initializing(active_deadline_seconds=40),
+        manifest(5, generation=2, problem="a typo", active_deadline_seconds=40),
+        due(DecisionKind.ACTIVE_DEADLINE),
+    )
+
+
 JOBS: tuple[Case, ...] = (
+    Case(name="a manifest that was valid again", expected="deadline", story=valid_again),
+    Case(
+        name="a deadline that found no valid manifest",
+        expected="invalid-manifest",
+        story=still_not_valid,
+    ),
     Case(
         name="longer than its deadline",
         expected="deadline",
