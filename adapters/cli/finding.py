@@ -6,6 +6,7 @@ from uuid import UUID
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.output import fail
+from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.ports.history import History, JobFilter
 from jobledger.core.values.ids import StreamId
@@ -33,6 +34,24 @@ def named(job: str, namespace: str = "") -> tuple[str, str]:
     """Return the namespace (empty: any) and the name, UID or stream that a JOB means."""
     space, slash, name = job.partition("/")
     return (space, name) if slash else (namespace, job)
+
+
+def called(history: History, row: JobRow) -> str:
+    """Return how a job is asked for: by its name where that means no other job, else by its UID."""
+    name = f"{row.namespace}/{row.name}"
+    found = history.jobs(JobFilter(namespace=row.namespace, name=row.name), MATCHES_MAX)
+    places = {(one.cluster, one.kind) for one in found}
+    is_meant = not found or found[0].stream_id == row.stream_id
+    return name if is_meant and len(places) <= 1 else row.uid
+
+
+def called_so(identity: JobIdentity, job: str, cluster: str) -> str:
+    """Return how to ask again for the job that was asked for as `job`, perhaps of a cluster.
+
+    Its name means the youngest of that name: it does only where the name has found it.
+    """
+    by_name = named(job)[1] == identity.name and not cluster
+    return f"{identity.namespace}/{identity.name}" if by_name else identity.uid
 
 
 def matches(

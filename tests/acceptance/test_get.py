@@ -66,3 +66,30 @@ def test_an_imported_job_is_shown_as_what_it_is(filled: Terminal) -> None:
     assert "silent-for-a-while" in shown.out
     (row,) = json.loads(filled.jobledger("get", "ml/silent-for-a-while", "-o", "json").out)
     assert row["name"] == "silent-for-a-while"
+
+
+def test_what_is_suggested_of_an_earlier_run_asks_for_that_one(
+    terminal: Terminal, ledger_url: str
+) -> None:
+    """Its name means the youngest, which succeeded."""
+    lives: dict[str, tuple[int, Callable[[], tuple[Step, ...]]]] = {
+        "first": (2, lambda: (*stories.working(), *stories.failing())),
+        "second": (0, stories.succeeded),
+    }
+    with app_engine(ledger_url) as engine:
+        ledger = postgres_ledger(engine)
+        ledger.take_all_shards()
+        for mark, (age_days, story) in lives.items():
+            with job_called(mark, age_days=age_days):
+                same_name = replace(rayjob_builders.IDENTITY, name="ft")
+                with patch.multiple(rayjob_builders, JOB="ft", IDENTITY=same_name):
+                    append_records(ledger, recorded(story()))
+    filled = terminal.with_environment(DATABASE_URL=ledger_url)
+    suggested = "why it failed: jobledger explain uid-of-first"
+    assert suggested in filled.jobledger("get").err
+    assert suggested in filled.jobledger("get", "--phase", "Failed").err
+    assert suggested in filled.jobledger("history", "uid-of-first").err
+    told = filled.jobledger("explain", "uid-of-first").out
+    assert "jobledger history uid-of-first --all" in told
+    assert "jobledger explain uid-of-first --compare uid-of-second" in told
+    assert "jobledger history ml/ft --table" in filled.jobledger("explain", "ft").out

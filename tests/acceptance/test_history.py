@@ -54,7 +54,7 @@ def test_what_is_not_found_says_what_is_there(filled: Terminal) -> None:
 
 def test_the_next_command_is_printed(filled: Terminal) -> None:
     complete = filled.jobledger("explain", "uid-of-failed-before").out
-    assert "attempt by attempt: jobledger history ml/failed --table" in complete
+    assert "attempt by attempt: jobledger history uid-of-failed-before --table" in complete
 
 
 def test_a_moment_is_shown_in_both_senses(filled: Terminal) -> None:

@@ -18,9 +18,9 @@ from jobledger.adapters.cli.files.known_ledgers import (
     remember,
     told_of_others,
 )
-from jobledger.adapters.cli.finding import matches
+from jobledger.adapters.cli.finding import called, matches
 from jobledger.adapters.cli.holdings import Held, held_of
-from jobledger.adapters.cli.jobs.standing import phase_shown, suggest_explain
+from jobledger.adapters.cli.jobs.standing import failed_first, phase_shown, suggest_explain
 from jobledger.adapters.cli.options import (
     LIMIT_MAX,
     ClusterOption,
@@ -122,6 +122,7 @@ def get(
         rows = [*listed.own, *listed.imported]
         held = {one.row.stream_id: one for one in held_of(opened, rows)}
         far = standings(opened.history, rows, SystemClock().now())
+        named = {row.stream_id: called(opened.history, row) for row in failed_first(rows)}
     columns = (*COLUMNS, "progress") if far else COLUMNS
     show(output, list(_all_shown(listed, held, far, output)), columns)
     if output is Output.TABLE:
@@ -129,7 +130,7 @@ def get(
             name = f"{one.row.kind} {one.row.namespace}/{one.row.name}"
             console.print(marked("held", "yellow", f" {name}: {one.signs}"), soft_wrap=True)
             console.print(f"     -> {one.remedy}", style="dim", soft_wrap=True)
-        suggest_explain(rows)
+        suggest_explain(rows, lambda row: named[row.stream_id])
 
 
 class _Listed(NamedTuple):

@@ -1,6 +1,6 @@
 """How a job stands, how far it says that it is, and how to ask why it failed, for people."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rich.text import Text
 
@@ -39,14 +39,19 @@ def tell_standing(row: JobRow | None, events: Sequence[ReadEvent]) -> None:
     console.print(Text(f"training: {line}", style=style), soft_wrap=True)
 
 
-def suggest_explain(rows: Iterable[JobRow | None], file: str = "") -> None:
+def failed_first(rows: Iterable[JobRow | None]) -> Sequence[JobRow]:
+    """Return the first failed job of several, if any failed."""
+    return [row for row in rows if row is not None and row.phase in FAILED][:1]
+
+
+def suggest_explain(rows: Iterable[JobRow | None], named: Callable[[JobRow], str]) -> None:
     """Print the command that explains the first failed job of several; nothing if none failed.
 
-    `file` is the bundle that it was read from, if it was.
+    `named` says how it is asked for.
     """
-    failed = [row for row in rows if row is not None and row.phase in FAILED]
-    for row in failed[:1]:
-        which = "it" if len(failed) == 1 else "one of them"
-        named = file or f"{row.namespace}/{row.name}"
-        line = f"why {which} failed: jobledger explain {named}"
+    several = list(rows)
+    for row in failed_first(several):
+        failed = sum(one is not None and one.phase in FAILED for one in several)
+        which = "it" if failed == 1 else "one of them"
+        line = f"why {which} failed: jobledger explain {named(row)}"
         errors.print(Text(line, style="cyan"), soft_wrap=True)

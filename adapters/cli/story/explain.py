@@ -14,6 +14,7 @@ from jobledger.adapters.cli.files.dossiers import (
     ledger_for,
 )
 from jobledger.adapters.cli.files.job_names import complete_job
+from jobledger.adapters.cli.finding import called_so
 from jobledger.adapters.cli.jobs.standing import tell_standing
 from jobledger.adapters.cli.options import (
     ClusterOption,
@@ -75,7 +76,7 @@ def explain(
     _tell(account, counted)
     for sentence in alike.sentences if alike is not None else ():
         console.print(Text(sentence), soft_wrap=True)
-    named_so = job if is_file(job) else f"{found.identity.namespace}/{found.identity.name}"
+    named_so = job if is_file(job) else called_so(found.identity, job, cluster)
     _suggest(account, named_so, worked, is_live=found.origin == IN_THE_LEDGER)
     _, rows = advance(View(), (read.event for read in events))
     tell_standing(rows.job, events)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -16,6 +17,7 @@ from jobledger.adapters.cli.files.dossiers import (
     from_ledger,
     is_file,
 )
+from jobledger.adapters.cli.finding import called, called_so
 from jobledger.adapters.cli.jobs.standing import suggest_explain, tell_standing
 from jobledger.adapters.cli.options import (
     ClusterOption,
@@ -109,7 +111,8 @@ def history(
         return
     print_story(rows.job, _shown(lines, everything=everything))
     tell_standing(rows.job, events)
-    suggest_explain([rows.job], job if is_file(job) else "")
+    named_so = job if is_file(job) else called_so(found.identity, job, cluster)
+    suggest_explain([rows.job], lambda _: named_so)
 
 
 def _documents(lines: Sequence[Line], events: Sequence[StoredEvent]) -> list[dict[str, object]]:
@@ -180,7 +183,7 @@ def _follow(opened: Ledger, found: Dossier, output: Output, *, everything: bool)
                 told = f"{found.origin} from another ledger: nothing more comes here"
                 errors.print(Text(told), soft_wrap=True)
             if view.job is None or not view.job.open or is_copy:
-                suggest_explain([view.job])
+                suggest_explain([view.job], partial(called, opened.history))
                 return
             time.sleep(FOLLOW_SECONDS)
             events = tuple(opened.store.read_stream(stream, view.version))
