@@ -104,14 +104,21 @@ OF_PODS: tuple[FailureRule, ...] = (
         group=FailureClass.PREEMPTION,
         because="Kubernetes took a Pod away for one of higher priority",
         advice="do not count preemptions (retry policy), or raise the priority",
-        tests=(clue(r"\bpreempt", *PODS),),
+        # A program that schedules work of its own may speak of preemption too.
+        tests=(
+            clue(
+                r"^\w*Preempt|preempting to accommodate|DRAIN(_REASON)?_PREEMPT"
+                r"|\bnode\b.{0,60} (was|is|been|being) (\w+ )?preempted",
+                *PODS,
+            ),
+        ),
     ),
     FailureRule(
         name="evicted",
         group=FailureClass.PREEMPTION,
         because="its node evicted a Pod for lack of memory or disk",
         advice="set requests (ephemeral-storage too) near what is really used",
-        tests=(clue(r"\bevicted|low on resource", *SEEN),),
+        tests=(clue(r"^Evicted|\bpod (was |is )?evicted|node was low on resource", *SEEN),),
         telling=r"low on resource|exceed",
     ),
     FailureRule(

@@ -129,6 +129,20 @@ def still_not_valid() -> Iterable[Step]:
     )
 
 
+OWN_LOG = (
+    "Job entrypoint command failed with exit code 1, last available logs (truncated to 20,000 "
+    "chars):\nWARNING scheduler.py:1057] Sequence group 7 is preempted by "
+    "PreemptionMode.RECOMPUTE mode because there is not enough KV cache space.\n"
+    "ValueError: a prompt is too long"
+)
+"""What vLLM says at work, as Ray quotes it: its own scheduler preempts, and no Pod went."""
+
+
+def speaks_of_preemption() -> Iterable[Step]:
+    failed = poll("FAILED", 40, message=OWN_LOG, started_at=25, ended_at=39, exit_code=1)
+    return (*stories.working(), failed, submitter("Complete", 42))
+
+
 JOBS: tuple[Case, ...] = (
     Case(
         name="longer than its deadline",
@@ -180,5 +194,11 @@ JOBS: tuple[Case, ...] = (
         name="a deadline that found no valid manifest",
         expected="invalid-manifest",
         story=still_not_valid,
+    ),
+    Case(
+        name="a program whose own scheduler preempts",
+        expected="application",
+        story=speaks_of_preemption,
+        says="ValueError: a prompt is too long",
     ),
 )

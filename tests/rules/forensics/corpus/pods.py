@@ -82,6 +82,13 @@ PODS: tuple[Case, ...] = (
         Capture(kubernetes_events=(warning("Preempted", "Preempted to accommodate a workload"),)),
     ),
     taken(
+        "a cache that evicted, in a container's own last words",
+        "application",
+        Capture(
+            pods=(ended("train-worker-6", 1, message="cache: evicted 3 blocks\nKeyError: 'loss'"),)
+        ),
+    ),
+    taken(
         "a node that went away",
         "node-lost",
         Capture(
