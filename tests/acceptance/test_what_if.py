@@ -55,6 +55,7 @@ def test_all_jobs_under_another_limit(filled: Terminal) -> None:
     told = json.loads(filled.jobledger("what-if", "--backoff-limit", "0", "--output", "json").out)
     (different,) = told["jobs"]
     assert different["job"] == "ml/lucky"
+    assert (different["kind"], different["uid"]) == ("RayJob", "uid-of-lucky")
     assert (different["was"], different["would_be"]) == ("Complete", "Failed (AppFailed)")
     assert told["totals"]["attempts_saved"] == 1
     assert told["totals"]["jobs"] == 3

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
+from typing import NamedTuple
 
 import typer
 from rich.text import Text
@@ -16,7 +17,7 @@ from jobledger.adapters.cli.options import (
     OutputOption,
     settings_from,
 )
-from jobledger.adapters.cli.output import Output, console, show, show_document
+from jobledger.adapters.cli.output import Output, console, errors, show, show_document
 from jobledger.adapters.cli.periods import instant
 from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.adapters.settings import Settings
@@ -88,9 +89,17 @@ def what_if(
     else:
         with ledger(settings) as opened:
             jobs = list(_of_period(opened, (namespace, cluster), (since, until), read))
-    answers = [(name, ask(known, change)) for name, known in jobs]
+    answers = [(named, ask(known, change)) for named, known in jobs]
     known = experience(item for _, item in jobs) if estimate else None
     _tell(answers, known, output, everything=everything or bool(job))
+
+
+class _Named(NamedTuple):
+    """Which job an answer is about; several may have one name."""
+
+    job: str
+    kind: str
+    uid: str
 
 
 def rule(text: str) -> RetryRule:
@@ -103,36 +112,42 @@ def rule(text: str) -> RetryRule:
 
 def _one(
     settings: Settings, job: str, where: tuple[str, str], read: Reader
-) -> tuple[str, JobFacts]:
+) -> tuple[_Named, JobFacts]:
     with dossier(settings, job, *where) as found:
-        name = f"{found.identity.namespace}/{found.identity.name}"
-        return name, read(item.event for item in found.read())
+        who = found.identity
+        named = _Named(f"{who.namespace}/{who.name}", found.kind, who.uid)
+        return named, read(item.event for item in found.read())
 
 
 def _of_period(
     opened: Ledger, where: tuple[str, str], period: tuple[str, str], read: Reader
-) -> Iterator[tuple[str, JobFacts]]:
+) -> Iterator[tuple[_Named, JobFacts]]:
     since, until = period
     first, last = instant(since) if since else None, instant(until) if until else None
-    for row in opened.history.jobs(JobFilter(namespace=where[0], cluster=where[1]), JOBS_MAX):
+    rows = opened.history.jobs(JobFilter(namespace=where[0], cluster=where[1]), JOBS_MAX)
+    if len(rows) == JOBS_MAX:
+        line = f"only the youngest {JOBS_MAX} jobs are looked at; narrow it with --namespace"
+        errors.print(Text(line, style="yellow"), soft_wrap=True)
+    for row in rows:
         if (first and row.created_at < first) or (last and row.created_at >= last):
             continue
         events = (read_event(item.record) for item in opened.store.read_stream(row.stream_id))
-        yield f"{row.namespace}/{row.name}", read(events)
+        yield _Named(f"{row.namespace}/{row.name}", row.kind, row.uid), read(events)
 
 
 def _tell(
-    answers: Sequence[tuple[str, Answer]],
+    answers: Sequence[tuple[_Named, Answer]],
     known: Experience | None,
     output: Output,
     *,
     everything: bool,
 ) -> None:
-    shown = [(name, answer) for name, answer in answers if everything or _tells(answer)]
+    told = [(named, answer) for named, answer in answers if everything or _tells(answer)]
+    shown = [(named.job, answer) for named, answer in told]
     summed = totals([answer for _, answer in answers])
     if output is not Output.TABLE:
         document = {
-            "jobs": [{"job": name, **asdict(answer)} for name, answer in shown],
+            "jobs": [{**named._asdict(), **asdict(answer)} for named, answer in told],
             "totals": asdict(summed),
             "estimate": _estimate(known, summed.unknown),
             "assumptions": list(ASSUMPTIONS),
