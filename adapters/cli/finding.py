@@ -39,7 +39,8 @@ def named(job: str, namespace: str = "") -> tuple[str, str]:
 def called(history: History, row: JobRow) -> str:
     """Return how a job is asked for: by its name where that means no other job, else by its UID."""
     name = f"{row.namespace}/{row.name}"
-    found = history.jobs(JobFilter(namespace=row.namespace, name=row.name), MATCHES_MAX)
+    same = JobFilter(namespace=row.namespace, name=row.name)
+    found = _youngest_first(history.jobs(same, MATCHES_MAX))
     places = {(one.cluster, one.kind) for one in found}
     is_meant = not found or found[0].stream_id == row.stream_id
     return name if is_meant and len(places) <= 1 else row.uid
@@ -67,12 +68,17 @@ def matches(
     if not given.strip():
         fail(f"{name!r} names no job; say a name, namespace/name, UID or stream", ExitCode.USAGE)
     by_name = JobFilter(cluster=cluster, namespace=namespace, name=given)
-    found = history.jobs(by_name, MATCHES_MAX)
+    found = _youngest_first(history.jobs(by_name, MATCHES_MAX))
     found = found or history.jobs(JobFilter(cluster=cluster, uid=given), MATCHES_MAX)
     if found or not _UUID.fullmatch(given):
         return found
     by_stream = JobFilter(cluster=cluster, stream_id=StreamId(UUID(given)))
     return history.jobs(by_stream, MATCHES_MAX)
+
+
+def _youngest_first(found: Sequence[JobRow]) -> Sequence[JobRow]:
+    """Return jobs by age; Kubernetes tells it in seconds, so of two of one second by who came."""
+    return sorted(found, key=lambda row: (row.created_at, row.first_seen_at), reverse=True)
 
 
 def choose(found: Sequence[JobRow], name: str) -> JobRow:
