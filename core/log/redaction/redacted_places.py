@@ -1,7 +1,7 @@
 """The walk through a document that replaces what is secret by its place."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import msgspec
 
@@ -13,7 +13,7 @@ from jobledger.core.log.redaction.detection.secret_shapes import (
 from jobledger.core.log.redaction.markers import MARKER, marker_of
 from jobledger.core.log.redaction.secret_forms import Form
 from jobledger.core.log.redaction.secret_places import visited
-from jobledger.core.log.redaction.templates import LEVELS_ABOVE, TEMPLATES_KEPT, written
+from jobledger.core.log.redaction.templates import LEVELS_ABOVE, TEMPLATES_KEPT, kept
 from jobledger.core.log.storable import storable_number, storable_text
 from jobledger.core.values.documents import Json, Manifest
 
@@ -93,12 +93,10 @@ class RedactedPlaces:
 
     def template(self, template: Manifest, depth: int) -> Json:
         """Return a template redacted, as it was when it was met before."""
-        content = written(template, depth)
-        if content is None:
+        found = kept(partial(_shown_template, self._key), template, depth)
+        if found is None or any(map(self._shows_secret, found[1].numbers)):
             return visited(template, self, depth)
-        shown, places = _kept_template(self._key, content)
-        if any(map(self._shows_secret, places.numbers)):
-            return visited(template, self, depth)
+        shown, places = found
         self.numbers.update(places.numbers)
         self.strings.update(places.strings)
         self.telling.update(places.telling)
@@ -107,7 +105,7 @@ class RedactedPlaces:
 
 
 @lru_cache(maxsize=TEMPLATES_KEPT)
-def _kept_template(key: bytes, content: bytes) -> tuple[Json, RedactedPlaces]:
+def _shown_template(key: bytes, content: bytes) -> tuple[Json, RedactedPlaces]:
     """Return a template without what is secret by its place, and the strings that are left."""
     places = RedactedPlaces(key)
     return visited(msgspec.json.decode(content), places, LEVELS_ABOVE), places

@@ -421,3 +421,12 @@ def test_names_in_texts_and_in_documents_go_by_one_list(name: str) -> None:
     assert ("Swordfish" not in said) == promises_secret(name), name
     pair = NO_SECRETS.text(f"- name: {name}\n  value: Swordfish-9\n", 200)
     assert ("Swordfish" not in pair) == promises_secret(name), name
+
+
+def test_a_template_that_is_almost_too_deep_to_be_read_is_cut_off_as_all_else() -> None:
+    redactor = Redactor(KEY)
+    for levels in range(880, 1_000):
+        held = '{"template":{"a":' + "[" * levels + "1" + "]" * levels + "}}"
+        manifest = {"metadata": {"annotations": {"note": held}}}
+        assert secrets_in(manifest, None) == frozenset()
+        assert redactor.manifest(manifest, None)
