@@ -24,7 +24,7 @@ from jobledger.adapters.cli.options import (
 from jobledger.adapters.cli.output import Output, fail, show
 from jobledger.adapters.cluster_wiring import kubernetes_cluster
 from jobledger.adapters.ledger_wiring import Ledger, ledger
-from jobledger.core.errors import ClusterError, ObjectChanged, ObjectNotFound
+from jobledger.core.errors import ClusterError, KindNotServed, ObjectChanged, ObjectNotFound
 from jobledger.core.jobs.control.lost_history import RECOVER_ANNOTATION, mark_of
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.kinds import KINDS
@@ -116,6 +116,8 @@ def _ask(server: Cluster, held: Held) -> str:
     about: Manifest = {"uid": row.uid, "annotations": marks}
     try:
         server.merge_patch(KINDS[row.kind].resource, row.namespace, row.name, {"metadata": about})
+    except KindNotServed as error:
+        return f"refused: {error}"
     except (ObjectNotFound, ObjectChanged):
         return GONE
     except ClusterError as error:

@@ -71,8 +71,8 @@ class StatusWrite:
         """Apply it, over what others left."""
         try:
             return self._cleared(self._applied(self.job.version))
-        except RequestInvalid:
-            emptied = self._emptied()
+        except RequestInvalid as error:
+            emptied = None if self._to_leave_out(str(error)) else self._emptied()
             if emptied is None:
                 raise
         return self._cleared(self._applied(self._noted(emptied)))

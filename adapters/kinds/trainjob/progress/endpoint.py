@@ -21,7 +21,7 @@ from jobledger.adapters.kinds.trainjob.progress.writing import Report, TooManyRe
 from jobledger.adapters.serving.bearer import bearer_token
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.repeated import Repeated
-from jobledger.core.errors import ClusterError, ObjectNotFound, RequestInvalid
+from jobledger.core.errors import ClusterError, KindNotServed, ObjectNotFound, RequestInvalid
 from jobledger.core.trainjob.reports import PATH, ReportRefused, read_report
 from jobledger.core.values.documents import Json
 
@@ -100,7 +100,7 @@ class Endpoint:
                 await asyncio.wrap_future(self.writer.take(report))
         except TooManyReports as error:
             raise Refused(429, "TooManyRequests", "too many jobs report; try later") from error
-        except TimeoutError as error:
+        except (TimeoutError, KindNotServed) as error:
             raise Refused(503, "ServiceUnavailable", "not written yet; report again") from error
         except ObjectNotFound as error:
             raise Refused(404, "NotFound", "Train job not found") from error
