@@ -156,11 +156,11 @@ class EmbeddedPostgres:
             if not self._record.locked:
                 return
             try:
+                self._record.remove()  # whoever comes now waits for the lock
                 if self._process is not None:
                     self._record.wait_for_users(USERS_SECONDS)
                     self._process.stop()
                     self._process = None
-                self._record.remove()
             finally:
                 self._record.unlock()
 

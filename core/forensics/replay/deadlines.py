@@ -57,10 +57,6 @@ def _by_its_own(
     ended_by = {DEADLINE: (active, asked.active_deadline_seconds, is_other)}
     ended_by[PRE_RUNNING] = (waiting, asked.pre_running_deadline_seconds, is_other_wait)
     now, before, changed = ended_by.get(attempt.reason, (0, 0, False))
-    is_longer = now is None or now > (before or 0)
-    if attempt.outcome == "failed" and changed and is_longer and not ended_by_it(job, attempt):
-        life.differs(f"attempt {attempt.number} would have gone on beyond its deadline")
-        return attempt, f"how attempt {attempt.number} would have gone on"
     reached = attempt.running_at or attempt.ended_at or job.last_at
     ended, since = attempt.ended_at or job.last_at, attempt.deadline_from or attempt.started_at
     comes_first = waiting is not None and (active is None or waiting < active)
@@ -69,6 +65,10 @@ def _by_its_own(
         return _cut(attempt, attempt.started_at, waiting, PRE_RUNNING, life), ""
     if is_other and active is not None and _passes(since, ended, active):
         return _cut(attempt, since, active, DEADLINE, life), ""
+    is_longer = now is None or now > (before or 0)
+    if attempt.outcome == "failed" and changed and is_longer and not ended_by_it(job, attempt):
+        life.differs(f"attempt {attempt.number} would have gone on beyond its deadline")
+        return attempt, f"how attempt {attempt.number} would have gone on"
     return attempt, ""
 
 

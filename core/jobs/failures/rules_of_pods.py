@@ -108,7 +108,8 @@ OF_PODS: tuple[FailureRule, ...] = (
         tests=(
             clue(
                 r"^\w*Preempt|preempting to accommodate|DRAIN(_REASON)?_PREEMPT"
-                r"|\bnode\b.{0,60} (was|is|been|being) (\w+ )?preempted",
+                r"|\bnode\b.{0,60} (was|is|been|being) (\w+ )?preempted"
+                r"|node was killed by a spot preemption|evicted, because of preempt",
                 *PODS,
             ),
         ),

@@ -93,12 +93,14 @@ def address_within(namespace: str, address: str) -> str:
 
     A status that came from elsewhere with its RayJob, as out of a backup, names the head of the job
     that it is a copy of, which may still run there: nothing of it is to be asked for or stopped.
+    One that names no Service stays as it is.
     """
-    host, colon, port = address.partition(":")
+    scheme, slashes, place = address.rpartition("://")
+    host, colon, port = place.partition(":")
     service, *where = host.split(".")
     if where[1:2] != ["svc"]:
         return address
-    return ".".join((service, namespace, *where[1:])) + colon + port
+    return scheme + slashes + ".".join((service, namespace, *where[1:])) + colon + port
 
 
 def _dashboard_port(head: Manifest) -> int | None:

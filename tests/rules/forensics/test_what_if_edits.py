@@ -3,6 +3,7 @@
 A change that is none says of every job that it is as it was.
 """
 
+import dataclasses
 from collections.abc import Iterable
 
 import pytest
@@ -95,6 +96,15 @@ def test_what_would_have_ended_in_the_pause_is_different_though_nothing_came_aft
     answer = ask(told(DELETED_IN_THE_PAUSE), Change(backoff_limit=0))
     assert (answer.was, answer.would_be) == ("Deleted", "Failed (AppFailed)")
     assert answer.is_different
+
+
+def test_of_two_other_deadlines_the_one_that_passes_is_known() -> None:
+    bound = stories.initializing(active_deadline_seconds=40)
+    never_ran = told((*bound, due(DecisionKind.ACTIVE_DEADLINE)))
+    longer = Change(active_deadline_seconds=100)
+    assert ask(never_ran, longer).unknown
+    answer = ask(never_ran, dataclasses.replace(longer, pre_running_deadline_seconds=30))
+    assert answer.would_be == "Failed (PreRunningDeadlineExceeded)"
 
 
 def batch(story: Iterable[batchjobs.Step]) -> JobFacts:

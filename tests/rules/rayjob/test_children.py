@@ -267,6 +267,7 @@ def test_a_submitter_says_by_its_environment_what_it_hands_in(
         ("a-head-svc.prod.svc.cluster.local:8265", "a-head-svc.ml.svc.cluster.local:8265"),
         ("a-head-svc.prod.svc.corp.example:9999", "a-head-svc.ml.svc.corp.example:9999"),
         ("a-head-svc.prod.svc:8265", "a-head-svc.ml.svc:8265"),
+        ("http://a-head-svc.prod.svc:8265", "http://a-head-svc.ml.svc:8265"),
         ("a-head-svc:8265", "a-head-svc:8265"),
         ("10.0.0.1:8265", "10.0.0.1:8265"),
         ("", ""),

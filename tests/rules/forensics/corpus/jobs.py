@@ -143,6 +143,17 @@ def speaks_of_preemption() -> Iterable[Step]:
     return (*stories.working(), failed, submitter("Complete", 42))
 
 
+LOST_NODE = (
+    "The actor died because its node has died. The actor's node was killed by a spot preemption."
+)
+"""What Ray says of an actor whose node its cloud took."""
+
+
+def lost_an_actor() -> Iterable[Step]:
+    failed = poll("FAILED", 40, message=LOST_NODE, started_at=25, ended_at=39, exit_code=1)
+    return (*stories.working(), failed, submitter("Complete", 42))
+
+
 JOBS: tuple[Case, ...] = (
     Case(
         name="longer than its deadline",
@@ -201,4 +212,5 @@ JOBS: tuple[Case, ...] = (
         story=speaks_of_preemption,
         says="ValueError: a prompt is too long",
     ),
+    Case(name="a node that its cloud took", expected="preempted", story=lost_an_actor),
 )

@@ -82,6 +82,13 @@ PODS: tuple[Case, ...] = (
         Capture(kubernetes_events=(warning("Preempted", "Preempted to accommodate a workload"),)),
     ),
     taken(
+        "preempted by Volcano",
+        "preempted",
+        Capture(
+            kubernetes_events=(warning("Evict", "Pod is evicted, because of preempt"),),
+        ),
+    ),
+    taken(
         "a cache that evicted, in a container's own last words",
         "application",
         Capture(
