@@ -107,8 +107,8 @@ OF_PODS: tuple[FailureRule, ...] = (
         # A program that schedules work of its own may speak of preemption too.
         tests=(
             clue(
-                r"^\w*Preempt|preempting to accommodate|DRAIN(_REASON)?_PREEMPT"
-                r"|\bnode\b.{0,60} (was|is|been|being) (\w+ )?preempted"
+                r"^\w{0,40}Preempt|preempting to accommodate|DRAIN(_REASON)?_PREEMPT"
+                r"|\bnode\b.{0,60} (was|is|been|being) (\w{1,20} )?preempted"
                 r"|node was killed by a spot preemption|evicted, because of preempt",
                 *PODS,
             ),
