@@ -13,7 +13,7 @@ from jobledger.core.log.redaction.detection.secret_shapes import (
 from jobledger.core.log.redaction.markers import MARKER, marker_of
 from jobledger.core.log.redaction.secret_forms import Form
 from jobledger.core.log.redaction.secret_places import visited
-from jobledger.core.log.redaction.templates import LEVELS_ABOVE, TEMPLATES_KEPT, kept
+from jobledger.core.log.redaction.templates import LEVELS_ABOVE, TEMPLATES_KEPT, found_in
 from jobledger.core.log.storable import storable_number, storable_text
 from jobledger.core.values.documents import Json, Manifest
 
@@ -93,7 +93,7 @@ class RedactedPlaces:
 
     def template(self, template: Manifest, depth: int) -> Json:
         """Return a template redacted, as it was when it was met before."""
-        found = kept(partial(_shown_template, self._key), template, depth)
+        found = found_in(template, depth, partial(_shown_template, self._key))
         if found is None or any(map(self._shows_secret, found[1].numbers)):
             return visited(template, self, depth)
         shown, places = found

@@ -11,7 +11,7 @@ from jobledger.core.log.redaction.detection.credential_look import drawn_parts, 
 from jobledger.core.log.redaction.detection.secret_names import Promise, promise_of
 from jobledger.core.log.redaction.detection.secret_shapes import may_hold_secret, secret_spans
 from jobledger.core.log.redaction.secret_places import visited
-from jobledger.core.log.redaction.templates import LEVELS_ABOVE, TEMPLATES_KEPT, kept
+from jobledger.core.log.redaction.templates import LEVELS_ABOVE, TEMPLATES_KEPT, found_in
 from jobledger.core.log.storable import storable_number
 from jobledger.core.values.documents import LIST_TYPES, OBJECT_TYPES, Json, Manifest, child, text
 
@@ -180,7 +180,7 @@ class _Finder:
 
     def template(self, template: Manifest, depth: int) -> Json:
         """Collect what is in a template, which was found when it was met before."""
-        found = kept(_found_in_template, template, depth)
+        found = found_in(template, depth, _found_in_template)
         if found is None:
             return visited(template, self, depth)
         self.left -= VALUES_MAX - found.left

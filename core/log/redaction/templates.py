@@ -26,16 +26,16 @@ None that a schema has lies deeper.
 Found = TypeVar("Found")
 
 
-def kept(look: Callable[[bytes], Found], template: Manifest, depth: int) -> Found | None:
+def found_in(template: Manifest, depth: int, look: Callable[[bytes], Found]) -> Found | None:
     """Return what is found in a template; None where nothing of it is kept.
 
     That is one that is too long or too deep, or that JSON cannot hold. A number beyond all that
     JSON has a word for (1e999) becomes null.
 
     Args:
-        look: Looks through a template that is written as JSON, and keeps what it finds.
         template: The template.
         depth: Levels above it.
+        look: Looks through a template that is written as JSON, and keeps what it finds.
     """
     if depth > LEVELS_ABOVE:
         return None
