@@ -60,11 +60,8 @@ class KubernetesCluster:
         )
         try:
             return self._object(request, namespace, name)
-        except KindNotServed:
-            if any_version_served(self._transport, resource):
-                raise
-            return None
-        except ObjectNotFound:
+        except ObjectNotFound as error:
+            self._raise_if_unserved(resource, error)
             return None
 
     def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> ObjectList:
@@ -185,11 +182,8 @@ class KubernetesCluster:
         )
         try:
             answer = read_object(request.what, self._transport.send(request))
-        except KindNotServed:
-            if any_version_served(self._transport, resource):
-                raise
-            return
-        except ObjectNotFound:
+        except ObjectNotFound as error:
+            self._raise_if_unserved(resource, error)
             return
         if text(answer, "kind") != "Status":  # the object, where its deletion takes a while
             _refuse_another(request, answer, namespace, name)
@@ -248,6 +242,11 @@ class KubernetesCluster:
         if name:
             _refuse_another(request, found, namespace, name)
         return found
+
+    def _raise_if_unserved(self, resource: Resource, error: ObjectNotFound) -> None:
+        """Raise the error if it says nothing of an object: its kind is served in other versions."""
+        if isinstance(error, KindNotServed) and any_version_served(self._transport, resource):
+            raise error
 
     def _each(self, selection: Selection, limit: int) -> Iterator[Manifest]:
         for page in pages(self._transport, selection, limit):
