@@ -19,7 +19,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from jobledger.core.log.redaction.detection.secret_shapes import CUT, secret_spans
+from jobledger.core.log.redaction.detection.secret_shapes import (
+    CUT,
+    may_hold_rest_of_key,
+    secret_spans,
+)
 from jobledger.core.log.redaction.folded_text import in_one_line, unfolded, without_colours
 from jobledger.core.log.redaction.markers import MARKER, MARKER_LENGTH, MARKER_WORD, marker_of
 from jobledger.core.log.redaction.redacted_places import RedactedPlaces
@@ -191,7 +195,8 @@ class Redactor:
         telling = list(places.telling)
         joined = "\n".join(telling)
         suspects.update(_touched(telling, joined, _shapes(joined)))
-        suspects.update(places.rests)
+        if may_hold_rest_of_key(joined):
+            suspects.update(filter(may_hold_rest_of_key, telling))
         changed = {suspect: self._scrubbed(suspect, present) for suspect in suspects}
         return _with(changed, shown) if changed else shown
 

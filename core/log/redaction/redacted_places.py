@@ -6,10 +6,7 @@ from functools import lru_cache, partial
 import msgspec
 
 from jobledger.core.log.redaction.detection.secret_names import Promise
-from jobledger.core.log.redaction.detection.secret_shapes import (
-    may_hold_rest_of_key,
-    may_hold_secret,
-)
+from jobledger.core.log.redaction.detection.secret_shapes import may_hold_secret
 from jobledger.core.log.redaction.markers import MARKER, marker_of
 from jobledger.core.log.redaction.secret_forms import Form
 from jobledger.core.log.redaction.secret_places import visited
@@ -27,7 +24,6 @@ class RedactedPlaces:
         "_runtime_env",
         "_yaml",
         "numbers",
-        "rests",
         "strings",
         "telling",
     )
@@ -51,8 +47,6 @@ class RedactedPlaces:
         """Every string that was not replaced, keys included."""
         self.telling: dict[str, None] = {}
         """Those of them that may show a secret by themselves."""
-        self.rests: dict[str, None] = {}
-        """Those of them that may begin within a private key."""
         self.numbers: dict[str, None] = {}
         """Every number, as it is written."""
 
@@ -71,8 +65,6 @@ class RedactedPlaces:
         self.strings[kept] = None
         if may_hold_secret(kept):
             self.telling[kept] = None
-            if may_hold_rest_of_key(kept):
-                self.rests[kept] = None
         return kept
 
     def number(self, value: float) -> Json:
@@ -100,7 +92,6 @@ class RedactedPlaces:
         self.numbers.update(places.numbers)
         self.strings.update(places.strings)
         self.telling.update(places.telling)
-        self.rests.update(places.rests)
         return shown
 
 
