@@ -20,7 +20,7 @@ from jobledger.adapters.cli.files.known_ledgers import (
 )
 from jobledger.adapters.cli.finding import called, matches
 from jobledger.adapters.cli.holdings import Held, held_of
-from jobledger.adapters.cli.jobs.standing import failed_first, phase_shown, suggest_explain
+from jobledger.adapters.cli.jobs.standing import failed_of, phase_shown, suggest_explain
 from jobledger.adapters.cli.options import (
     LIMIT_MAX,
     ClusterOption,
@@ -122,7 +122,7 @@ def get(
         rows = [*listed.own, *listed.imported]
         held = {one.row.stream_id: one for one in held_of(opened, rows)}
         far = standings(opened.history, rows, SystemClock().now())
-        named = {row.stream_id: called(opened.history, row) for row in failed_first(rows)}
+        named = {row.stream_id: called(opened.history, row) for row in failed_of(rows)[:1]}
     columns = (*COLUMNS, "progress") if far else COLUMNS
     show(output, list(_all_shown(listed, held, far, output)), columns)
     if output is Output.TABLE:

@@ -39,9 +39,9 @@ def tell_standing(row: JobRow | None, events: Sequence[ReadEvent]) -> None:
     console.print(Text(f"training: {line}", style=style), soft_wrap=True)
 
 
-def failed_first(rows: Iterable[JobRow | None]) -> Sequence[JobRow]:
-    """Return the first failed job of several, if any failed."""
-    return [row for row in rows if row is not None and row.phase in FAILED][:1]
+def failed_of(rows: Iterable[JobRow | None]) -> Sequence[JobRow]:
+    """Return those jobs of several that failed."""
+    return [row for row in rows if row is not None and row.phase in FAILED]
 
 
 def suggest_explain(rows: Iterable[JobRow | None], named: Callable[[JobRow], str]) -> None:
@@ -49,9 +49,8 @@ def suggest_explain(rows: Iterable[JobRow | None], named: Callable[[JobRow], str
 
     `named` says how it is asked for.
     """
-    several = list(rows)
-    for row in failed_first(several):
-        failed = sum(one is not None and one.phase in FAILED for one in several)
-        which = "it" if failed == 1 else "one of them"
+    failed = failed_of(rows)
+    for row in failed[:1]:
+        which = "it" if len(failed) == 1 else "one of them"
         line = f"why {which} failed: jobledger explain {named(row)}"
         errors.print(Text(line, style="cyan"), soft_wrap=True)

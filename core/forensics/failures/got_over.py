@@ -60,4 +60,4 @@ def got_over(events: Sequence[ReadEvent], signs: Iterable[Sign], failed: int) ->
 
 
 def _is_of_making(sign: Sign) -> bool:
-    return sign.source is Source.REFUSAL and sign.text.partition(":")[0] not in _OTHERS
+    return sign.source is Source.REFUSAL and sign.effect not in _OTHERS

@@ -37,13 +37,18 @@ class Sign:
     """When it came about, where somebody said so; else no later than its event."""
 
     @property
+    def effect(self) -> str:
+        """The kind of effect that was refused; empty if nothing was, or something else."""
+        before, colon, _ = self.text.partition(":")
+        return before if colon and self.source is Source.REFUSAL else ""
+
+    @property
     def is_of_clearing(self) -> bool:
         """Whether it tells of something that goes, or is kept from going.
 
         Once an attempt has failed that is how it is cleared up, and no sign of why it failed.
         """
-        refused = self.source is Source.REFUSAL and self.text.partition(":")[0] in CLEARING
-        return refused or self.source is Source.LOSS
+        return self.effect in CLEARING or self.source is Source.LOSS
 
 
 TELLING_REASONS = ("Evicted", "Preempted", "ScaleDown", "TaintManagerEviction")

@@ -103,9 +103,9 @@ def ask(job: JobFacts, change: Change) -> Answer:
         ending = _followed(job, (observed, ended), change, life, is_last=not follows)
         if ending is not None:
             break
-        if not follows:
-            ending = _unending(ended, life, whole)
-        elif ended.outcome == "failed":
+        if not follows and whole.would_not_have_ended_the_pause():
+            ending = _never_ran(ended, life)
+        elif follows and ended.outcome == "failed":
             run[-1] = clusters.retried(observed, ended, job.attempts[index + 1])
     run = _shut_down(job, run, change, life)
     would_be, unknown = ending or (_words(job.outcome, job.reason), "")
@@ -146,14 +146,11 @@ def _followed(
         return as_it_was if unchanged else (_words("Failed", ended.reason), "")
     if was_granted or not job.outcome:
         return None
-    life.differs(f"attempt {ended.number} would have been retried ({ended.reason})")
-    return UNKNOWN, f"attempt {ended.number + 1} never ran"
+    return _never_ran(ended, life)
 
 
-def _unending(ended: AttemptFacts, life: Life, whole: WholeDeadline) -> Ending | None:
-    """Return what another deadline makes of a job that came to its end in the pause after it."""
-    if not whole.would_not_have_ended_the_pause():
-        return None
+def _never_ran(ended: AttemptFacts, life: Life) -> Ending:
+    """Return what becomes of a job that would have been retried after its last attempt."""
     life.differs(f"attempt {ended.number} would have been retried ({ended.reason})")
     return UNKNOWN, f"attempt {ended.number + 1} never ran"
 
