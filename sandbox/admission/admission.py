@@ -1,5 +1,6 @@
 """What an object must be before it is stored, on every write: readable, complete, valid."""
 
+from http import HTTPStatus
 from typing import Final
 
 from jobledger.sandbox.admission import jobset_webhook
@@ -95,7 +96,7 @@ def admit(kind: Kind, new: Document, old: Document | None, options: WriteOptions
 
     Raises:
         Refusal: 422 names every field that breaks a rule; 400 for unknown fields if the request is
-            strict about them.
+            strict about them; 500 for unknown fields in what is applied.
     """
     errors = _check_metadata(new["metadata"])
     has_webhook = (kind.group, kind.plural) == _JOBSETS
@@ -103,6 +104,8 @@ def admit(kind: Kind, new: Document, old: Document | None, options: WriteOptions
         jobset_webhook.complete(new)
     if kind.custom and kind.schema is not None:
         unknown = prune(new, kind.schema)
+        if unknown and options.writer.operation == "Apply":
+            raise _untyped(kind, new["metadata"], unknown)
         _tell_unknown(unknown, options)
         if options.writer.operation != "Apply":  # what is applied keeps its nulls, and is refused
             drop_nulls(new, kind.schema)
@@ -124,6 +127,19 @@ def _ask_webhook(kind: Kind, new: Document, old: Document | None) -> None:
         found = invalid(kind, new["metadata"].get("name", ""), errors)
         said = f'admission webhook "{jobset_webhook.NAME}" denied the request: {found.message}'
         raise Refusal(found.code, found.reason, said, found.details)
+
+
+def _untyped(kind: Kind, metadata: Document, unknown: list[str]) -> Refusal:
+    """Return the refusal of an apply with fields that the schema lacks.
+
+    Source: k8s.io/apimachinery managedfields, and the errors of structured-merge-diff.
+    """
+    found = [f".{path}: field not declared in schema" for path in unknown]
+    errors = found[0] if len(found) == 1 else "\n  ".join(["errors:", *found])
+    name = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+    version = f"{kind.group}/{kind.version}, Kind={kind.kind}"
+    sentence = f"failed to create typed patch object ({name}; {version}): {errors}"
+    return Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "", sentence)
 
 
 def _tell_unknown(unknown: list[str], options: WriteOptions) -> None:

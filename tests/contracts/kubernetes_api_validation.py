@@ -33,6 +33,19 @@ def a_null_in_a_list_or_in_what_is_applied_is_422(api: Api) -> None:
     assert (applied.code, "spec.suspend" in applied.causes) == (422, True)
 
 
+def an_unknown_field_in_what_is_applied_is_500(api: Api) -> None:
+    said = f"failed to create typed patch object ({api.namespace}/a; ray.io/v1, Kind=RayJob): "
+    reply = api.apply(RAYJOBS, rayjob("a", later=1), "me")
+    assert (reply.code, reply.reason) == (500, "")
+    assert reply.message == f"{said}.spec.later: field not declared in schema"
+    api.create(RAYJOBS, rayjob("a"))
+    inside = rayjob("a", deletionStrategy={"later": 1}, later=[{}])
+    reply = api.apply(RAYJOBS, inside, "me")
+    assert reply.code == 500
+    assert reply.message.startswith(f"{said}errors:\n  .spec.")
+    assert "\n  .spec.deletionStrategy.later: field not declared in schema" in reply.message
+
+
 def a_null_where_there_is_a_default_becomes_the_default(api: Api) -> None:
     reply = api.create(RAYJOBS, rayjob("a", backoffLimit=None))
     assert (reply.code, reply.body["spec"]["backoffLimit"]) == (201, 0)

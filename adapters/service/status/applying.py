@@ -6,23 +6,20 @@ a status is none. So what others left is taken away first then, by a patch, and 
 
 What is copied from another kind of object is checked by the definition of the job, which may be of
 another release than that of the object. If it is refused, the rest is written without it; and so
-without a field that an older definition does not declare.
+without a field that an older definition does not declare, which is not sent again for a while.
 """
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
+from jobledger.adapters.service.status.undeclared import UndeclaredFields, undeclared_in
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import RequestInvalid
 from jobledger.core.jobs.control.status_writers import OUR_MANAGER
 from jobledger.core.kinds import AnyKind
 from jobledger.core.ports.cluster import Cluster
 from jobledger.core.values.documents import Json, Manifest, child, text
-
-_UNDECLARED = re.compile(r"\.status\.(\w+): field not declared in schema")
-"""An apply of such a field is refused, a patch would drop it. Source: structured-merge-diff."""
 
 log = get_logger(__name__)
 
@@ -38,6 +35,9 @@ class StatusWrite:
     status: Manifest
     sends: Callable[[Manifest], None]
     """Is told of what the status will be, also in between."""
+    undeclared: UndeclaredFields
+    now: float
+    """Monotonic instant."""
 
     def __call__(self) -> Manifest:
         """Write it; return the object as it is then.
@@ -45,6 +45,9 @@ class StatusWrite:
         Raises:
             ClusterError: as the port does.
         """
+        where = self.kind.name, self.job.identity.namespace
+        if left_out := self.status.keys() & self.undeclared.of(*where, self.now):
+            return self._without(left_out)()
         self.sends(self.status)
         if self.kind.status_format.is_merged:
             return self._patched(self.status, self.job.version)
@@ -55,17 +58,22 @@ class StatusWrite:
         left_out = self._to_leave_out(str(refused))
         if not left_out:
             raise refused
-        own = {name: value for name, value in self.status.items() if name not in left_out}
-        answer = replace(self, status=own)()
-        identity = self.job.identity
-        job = f"{identity.namespace}/{identity.name}"
+        answer = self._without(left_out)()
+        job = f"{self.job.identity.namespace}/{self.job.identity.name}"
         log.warning("status_not_whole", job=job, left_out=sorted(left_out), error=str(refused))
+        lacking = left_out & undeclared_in(str(refused)).keys()
+        self.undeclared.note(*where, lacking, self.now)
         return answer
+
+    def _without(self, fields: Collection[str]) -> "StatusWrite":
+        kept = {name: value for name, value in self.status.items() if name not in fields}
+        return replace(self, status=kept)
 
     def _to_leave_out(self, said: str) -> set[str]:
         """Return the fields without which a status may be taken, by what was said of it."""
         copied = {one for one in self.kind.status_format.copied if f"status.{one}" in said}
-        return self.status.keys() & {*copied, *_UNDECLARED.findall(said)}
+        lacking = {name for name, is_itself in undeclared_in(said).items() if is_itself}
+        return self.status.keys() & (copied | lacking)
 
     def _whole(self) -> Manifest:
         """Apply it, over what others left."""

@@ -21,6 +21,7 @@ from jobledger.adapters.service.status.applying import StatusWrite
 from jobledger.adapters.service.status.company import Company, without_progress
 from jobledger.adapters.service.status.drift import Ends, Kept, digest_of
 from jobledger.adapters.service.status.shown import Shown, shown_by, shows, tells_no_more
+from jobledger.adapters.service.status.undeclared import UndeclaredFields
 from jobledger.adapters.service.status.unwritten import Failing, Unwritten
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.workers import Task
@@ -110,6 +111,7 @@ class Publisher:
     """Jobs whose outbox was dropped though a write may have been on its way; oldest first."""
     lock: threading.Lock = field(default_factory=threading.Lock)
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    undeclared: UndeclaredFields = field(default_factory=UndeclaredFields)
     unwritten: Unwritten = field(init=False)
 
     def __post_init__(self) -> None:
@@ -323,7 +325,9 @@ class Publisher:
 
     def _write(self, box: _Outbox, shown: Shown | None, status: Manifest) -> float | None:
         if shown is None:
-            self._over(box, "object_gone")
+            self.metrics.status_writes.labels("object_gone").inc()
+            with self.lock:
+                box.waiting.clear()
             return None
         job = shown.job
         meant = digest_of(status)
@@ -371,8 +375,8 @@ class Publisher:
             with self.lock:
                 box.kept.sends(sent)
 
-        write = StatusWrite(self.cluster, self.live, job, box.kind, status, sends)
-        return write()
+        about = self.cluster, self.live, job, box.kind, status
+        return StatusWrite(*about, sends, self.undeclared, self.clock.monotonic())()
 
     def _passed_over(self, box: _Outbox, status: Manifest) -> bool:
         """Drop a status that the API server will never take, if a newer one waits behind it."""
@@ -392,8 +396,3 @@ class Publisher:
         if isinstance(error, RequestThrottled) and error.retry_after_seconds is not None:
             return max(pause, error.retry_after_seconds)
         return pause
-
-    def _over(self, box: _Outbox, outcome: str) -> None:
-        self.metrics.status_writes.labels(outcome).inc()
-        with self.lock:
-            box.waiting.clear()
