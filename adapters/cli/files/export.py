@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.files.dossiers import from_ledger
+from jobledger.adapters.cli.files.dossiers import from_ledger, warn_of_a_standby
 from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.options import (
     ClusterOption,
@@ -50,6 +50,7 @@ def export(
     if to is None and sys.stdout.isatty():  # it holds what jobs said, as they said it
         fail("a bundle is not for a terminal; say --to FILE, or redirect it", ExitCode.USAGE)
     with ledger(settings_from(database_url, data_dir)) as opened:
+        warn_of_a_standby(opened)
         bundle = bundle_of(opened, from_ledger(opened, job, namespace, cluster))
     if to is None:
         write(bundle, sys.stdout)

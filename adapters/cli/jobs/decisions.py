@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import asdict
 
+from jobledger.adapters.cli.files.dossiers import warn_of_a_standby
 from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.finding import find_job
 from jobledger.adapters.cli.options import (
@@ -47,6 +48,7 @@ def decisions(
 ) -> None:
     """Show pending decisions by due time, or all decisions of one job."""
     with ledger(settings_from(database_url, data_dir)) as opened:
+        warn_of_a_standby(opened)
         if job is not None:
             row = find_job(opened.history, job, namespace, cluster)
             rows = [

@@ -10,7 +10,7 @@ from msgspec import structs
 from rich.text import Text
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.files.dossiers import from_ledger, of_bundle
+from jobledger.adapters.cli.files.dossiers import age_of_a_standby, from_ledger, of_bundle
 from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.files.known_ledgers import (
     is_private,
@@ -32,8 +32,7 @@ from jobledger.adapters.cli.options import (
 )
 from jobledger.adapters.cli.output import Output, console, errors, fail, marked, show
 from jobledger.adapters.ledger_wiring import Ledger, ledger
-from jobledger.adapters.postgres.connection.errors import describe, ledger_errors
-from jobledger.adapters.postgres.connection.standby import stale_since
+from jobledger.adapters.postgres.connection.errors import describe
 from jobledger.adapters.serving.standings import standings
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock
@@ -250,9 +249,7 @@ def _tell_ledger(opened: Ledger, settings: Settings, *, is_new: bool) -> None:
         remember(settings)
     is_worked_on = any(one.owner and one.is_there for one in opened.replicas.holders())
     rest = "" if is_worked_on else "; no service works on it now"
-    with ledger_errors(opened.engine.url), opened.engine.connect() as connection:
-        stale = stale_since(connection)
-    if stale is not None:  # the leases that it shows are as old
+    if (stale := age_of_a_standby(opened)) is not None:  # the leases that it shows are as old
         told = "its primary can say whether a service works on it"
         rest = f"; a standby, which has nothing newer than {rfc3339(stale)}: {told}"
     errors.print(Text(f"ledger: {name}{rest}", style="dim"), soft_wrap=True)

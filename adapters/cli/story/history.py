@@ -16,6 +16,7 @@ from jobledger.adapters.cli.files.dossiers import (
     dossier,
     from_ledger,
     is_file,
+    warn_of_a_standby,
 )
 from jobledger.adapters.cli.finding import called, called_so
 from jobledger.adapters.cli.jobs.standing import suggest_explain, tell_standing
@@ -92,6 +93,7 @@ def history(
                 ExitCode.USAGE,
             )
         with ledger(settings) as opened:
+            warn_of_a_standby(opened)
             found = from_ledger(opened, job, namespace, cluster)
             _follow(opened, found, output, everything=everything)
         return
