@@ -69,9 +69,15 @@ def page_parts(opened: Ledger, standing: Standing | None = None) -> PageParts:
         pending=opened.pending,
         now=SystemClock().now,
         health=lambda: [*_of_controller(standing), *_of_ledger(opened)],
+        stale_since=partial(_stale_since, opened),
         reports=LedgerReports(opened.url),
         similar=partial(similar_to, opened.engine),
     )
+
+
+def _stale_since(opened: Ledger) -> Instant | None:
+    with ledger_errors(opened.engine.url), opened.engine.connect() as connection:
+        return stale_since(connection)
 
 
 class LedgerReports:
@@ -204,8 +210,7 @@ _COUNTERS: Sequence[tuple[str, str, Mapping[str, str]]] = (
 def _of_ledger(opened: Ledger) -> Iterator[Finding]:
     with ledger_errors(opened.engine.url), opened.engine.connect() as connection:
         (state,) = run(connection, _STATE, {})
-        stale = stale_since(connection)
-    if stale is not None:
+    if (stale := _stale_since(opened)) is not None:
         yield Finding(
             what="Standby",
             told=f"as of {rfc3339(stale)}",

@@ -94,6 +94,8 @@ class PageParts:
     pending: PendingDecisions
     now: Callable[[], Instant]
     health: Callable[[], Sequence[Finding]]
+    stale_since: Callable[[], Instant | None] = lambda: None
+    """When what is told was true, if a standby is asked that lags."""
     reports: Reports | None = None
     similar: Callable[[StreamId, str], Similar | None] = lambda *_: None
     """What failed like the last failure of a job; takes the cause that is told of it."""

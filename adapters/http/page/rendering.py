@@ -159,7 +159,7 @@ def _environment() -> Environment:
     )
     made.filters.update({"with_code": _with_code, "breakable": _breakable})
     made.globals.update({"prefix": PREFIX, "mark": _asset_mark(), "address": address})
-    made.globals["event_address"] = event_address
+    made.globals.update({"event_address": event_address, "stale": None})
     return made
 
 
@@ -188,7 +188,7 @@ def unless_known(
     request: Request, told: tuple[object, ...], make: Callable[[], Response]
 ) -> Response:
     """Return an answer, or 304 if whoever asks has one that tells the same already."""
-    tag = _etag_of(*told, _is_signed_in(request))
+    tag = _etag_of(*told, *_of_request(request).values())
     asked = ",".join(request.headers.getlist("if-none-match"))
     known = {one.strip().removeprefix("W/") for one in asked.split(",")}  # a proxy weakens it
     answer = Response(status_code=304) if known & {tag, "*"} else make()
@@ -196,13 +196,15 @@ def unless_known(
     return answer
 
 
-def _is_signed_in(request: Request) -> bool:
-    return bool(request.scope.get("signed_in", False))
+def _of_request(request: Request) -> dict[str, object]:
+    """Return what the frame of a page says: who asks, and how old the answer is."""
+    scope = request.scope
+    return {"signed_in": bool(scope.get("signed_in", False)), "stale": scope.get("stale")}
 
 
 def page_for(request: Request, name: str, status: int = 200, **context: object) -> Response:
     """Return a page for whoever asks."""
-    return page(name, status, signed_in=_is_signed_in(request), **context)
+    return page(name, status, **_of_request(request), **context)
 
 
 def page(name: str, status: int = 200, **context: object) -> Response:
@@ -218,7 +220,7 @@ def page_in_parts(request: Request, name: str, **context: object) -> Response:
     written. What goes wrong after the first mark is said where the rest would stand: then it is too
     late for a page of its own.
     """
-    pieces = TEMPLATES.get_template(name).generate(context, signed_in=_is_signed_in(request))
+    pieces = TEMPLATES.get_template(name).generate(context, **_of_request(request))
     return StreamingResponse(_parts(pieces), media_type=HTML, headers=dict(HEADERS))
 
 

@@ -85,6 +85,7 @@ def _to_jobs(request: Request) -> Response:
 def _served(parts: PageParts, handler: Handler, request: Request) -> Response:
     told = partial(problem_page, signed_in=request.scope.get("signed_in", False))
     try:
+        request.scope["stale"] = parts.stale_since()
         return handler(parts, request)
     except BadRequest as error:
         return told(400, "That makes no sense", f"{error}.")

@@ -112,6 +112,20 @@ def test_health_of_a_standby_that_lags_says_since_when(
     assert "as of 2026-11-21T12:00:00Z" in shown(served, "/health")
 
 
+def test_each_page_of_a_standby_that_lags_says_how_old_it_is(
+    served: Pages, parts: PageParts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (job, *_) = parts.sources.history.jobs(JobFilter(), 1)
+    pages = ("/jobs", f"/jobs/{job.stream_id}", "/pending", "/reports", "/reports/waste")
+    before = {path: served.ask(PAGE + path).headers.get("ETag") for path in pages}
+    assert all("standby" not in shown(served, path) for path in pages)
+    monkeypatch.setattr(page_wiring, "stale_since", lambda _: NOON)
+    for path in pages:
+        assert re.search(r"As of <time[^>]*2026-11-21T12:00:00", shown(served, path)), path
+        known = before[path]
+        assert known is None or served.ask(PAGE + path).headers["ETag"] != known
+
+
 def test_jobs_are_found_by_the_cause_of_a_failure(
     served: Pages, parts: PageParts, sample_url: str
 ) -> None:
