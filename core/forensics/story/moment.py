@@ -59,8 +59,7 @@ class Moment:
 
 def at_instant(events: Sequence[ReadEvent], at: Instant) -> Moment:
     """Return the job as it was, and as it was known, at an instant."""
-    recorded = [read for read in events if read.recorded_at <= at]
-    return _moment(at, _occurred(events, at), recorded)
+    return _moment(at, _occurred(events, at), _recorded(events, at))
 
 
 def at_version(events: Sequence[ReadEvent], version: int) -> Moment:
@@ -83,6 +82,16 @@ def _occurred(events: Sequence[ReadEvent], at: Instant) -> Sequence[ReadEvent]:
     """
     occurred = [read for read in events if read.occurred_at <= at]
     return occurred if not occurred or occurred[0] is events[0] else [events[0], *occurred]
+
+
+def _recorded(events: Sequence[ReadEvent], at: Instant) -> Sequence[ReadEvent]:
+    """Return what had been written down by an instant.
+
+    That is written down in the order of versions, whatever a clock said that was set back, or was
+    another's: with an event was known what stands before it.
+    """
+    last = max((read.version for read in events if read.recorded_at <= at), default=0)
+    return events[:last]
 
 
 def _moment(at: Instant, occurred: Sequence[ReadEvent], recorded: Sequence[ReadEvent]) -> Moment:

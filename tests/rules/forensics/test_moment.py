@@ -1,5 +1,8 @@
 """A job at an instant: what was true by then, what was known by then, and how fresh that was."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent, reader_of
@@ -55,6 +58,22 @@ def test_before_the_first_sight_nothing_is_known() -> None:
     assert (moment.true.version, moment.known.version, moment.known.job) == (0, 0, None)
     early = at_instant(events, after(1))
     assert (early.true.version > 0, early.known.version) == (True, 0)
+
+
+@pytest.mark.parametrize("ahead", [1, 3, 9])
+def test_what_was_written_down_under_a_clock_that_was_ahead_was_known_all_the_same(
+    ahead: int,
+) -> None:
+    """The first events carry an hour later, as those of a process whose clock was set back then."""
+    events = read(*stories.succeeded())
+    dated = [
+        replace(one, recorded_at=one.recorded_at + timedelta(hours=one.version <= ahead))
+        for one in events
+    ]
+    for seconds in (30, 44, 60):
+        moment = at_instant(dated, after(seconds))
+        assert moment.known == at_instant(events, after(seconds)).known
+        assert moment.known.version > ahead
 
 
 def test_of_a_job_that_was_found_when_it_was_over_what_was_true_before_is_told() -> None:
