@@ -7,6 +7,10 @@ from jobledger.core.jobs.rows import AttemptRow
 from jobledger.core.kinds import JobState, kind_of
 from jobledger.core.values.ids import StreamId
 
+LOST = "lost"
+"""Outcome of an attempt whose objects somebody deleted. That another is granted in its place is
+seen when that begins: no event says so before."""
+
 
 def attempt_row(
     row: AttemptRow | None, state: JobState, event: JobEvent, stream: StreamId
@@ -21,3 +25,10 @@ def attempt_row(
     if after is row or getattr(event, "inferred", False) is not True:
         return after
     return replace(after, inferred=True)
+
+
+def followed_row(before: AttemptRow | None, after: AttemptRow) -> AttemptRow | None:
+    """Return the row of a lost attempt after another began in its place; None if none did."""
+    if before is None or before.number == after.number or before.outcome != LOST:
+        return None
+    return replace(before, retried=True)

@@ -18,7 +18,7 @@ from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow,
 from jobledger.core.kinds import NOTHING, JobState, evolve
 from jobledger.core.projections import decision as decision_rows
 from jobledger.core.projections import effect as effect_rows
-from jobledger.core.projections.executions import attempt_row
+from jobledger.core.projections.executions import attempt_row, followed_row
 from jobledger.core.projections.job import job_row
 from jobledger.core.values.ids import DecisionId, EffectId, StreamId
 
@@ -58,6 +58,8 @@ def advance(
         attempt = attempt_row(before, state, event, stream)
         if attempt is not None and attempt is not before:
             changed_attempts[attempt.number] = attempt
+            if (followed := followed_row(before, attempt)) is not None:
+                changed_attempts[followed.number] = followed
         if type(event) not in _OF_ROWS:  # to ask for class after class takes longer
             continue
         if (decision := _decision(decisions, event, stream)) is not None:

@@ -39,7 +39,10 @@ OF_LOSSES: tuple[FailureRule, ...] = (
         group=FailureClass.HEAD_LOST,
         because="its JobSet was deleted while the job was running",
         advice="ask who deleted it: the API server's audit log names them",
-        tests=(clue(r"^jobset$", Source.LOSS), clue(r".", Source.REASON)),
+        tests=(
+            clue(r"^jobset$|^JobSetDeleted$", Source.LOSS, Source.REASON),
+            clue(r".", Source.REASON),
+        ),
     ),
     FailureRule(
         name="job-deleted",

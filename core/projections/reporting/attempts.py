@@ -13,6 +13,7 @@ from jobledger.core.jobs.history.report_news import ClusterNews, FailureJudged, 
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.rows import AttemptRow
 from jobledger.core.kinds import JobState, kind_of, shows_step
+from jobledger.core.projections.executions import LOST
 from jobledger.core.projections.reporting.facts import AttemptFact, PhaseFact, seconds_between
 from jobledger.core.projections.reporting.found import may_have_run
 from jobledger.core.projections.reporting.held import Held, Span, uses
@@ -42,7 +43,7 @@ def with_row(
         return attempts
     if not attempts or attempts[-1].number != row.number:
         begun = _begun(attempts, row, state, stays, first_seen_at, found)
-        attempts = (*attempts, begun)
+        attempts = (*_followed(attempts), begun)
         if kind_of(state).log.attempt_cluster(state).kept:
             attempts = _handed_on(attempts, begun)
     last = attempts[-1]
@@ -54,6 +55,14 @@ def with_row(
         return attempts
     said = dict(zip(CARRIED, carried, strict=True))
     return *attempts[:-1], replace(last, **said, granted_at=granted_at)
+
+
+def _followed(attempts: tuple[AttemptFact, ...]) -> tuple[AttemptFact, ...]:
+    """Return the attempts when another begins: in place of a lost one it was granted at once."""
+    last = attempts[-1] if attempts else None
+    if last is None or last.outcome != LOST:
+        return attempts
+    return (*attempts[:-1], replace(last, retried=True, granted_at=last.ended_at))
 
 
 def _handed_on(attempts: tuple[AttemptFact, ...], begun: AttemptFact) -> tuple[AttemptFact, ...]:

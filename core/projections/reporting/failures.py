@@ -162,6 +162,15 @@ def at_node(failures: tuple[FailureFact, ...], where: tuple[int, str]) -> tuple[
     return *failures[:-1], replace(last, node=node)
 
 
+def followed(
+    failures: tuple[FailureFact, ...], attempts: tuple[AttemptFact, ...]
+) -> tuple[FailureFact, ...]:
+    """Return the failures when another attempt begins, which may show that one was retried."""
+    if len(attempts) < 2 or not attempts[-2].retried:  # noqa: PLR2004 it and the one before
+        return failures
+    return _last_changed(failures, attempts[-2].number, retried=True)
+
+
 def _ended(
     failures: tuple[FailureFact, ...],
     at: Instant,

@@ -28,7 +28,7 @@ from jobledger.core.kinds import (
     kind_of,
 )
 from jobledger.core.log.envelope import EventRecord
-from jobledger.core.projections.executions import attempt_row
+from jobledger.core.projections.executions import LOST, attempt_row
 from jobledger.core.projections.reporting import attempts as of_attempts
 from jobledger.core.projections.reporting import failures as of_failures
 from jobledger.core.projections.reporting import work
@@ -157,6 +157,8 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
     elif failure is not None:
         ran = {one.number for one in attempts if may_have_run(one, found)}
         failures = of_failures.with_news(before.failures, event.at, failure, attempts, ran)
+    elif isinstance(event, ROLES.attempt_started):
+        failures = of_failures.followed(before.failures, attempts)
     else:
         failures = before.failures
     where = of_failures.node_after(before.where, event)
@@ -331,7 +333,7 @@ def _job(folded: Folded, attempts: Sequence[AttemptFact]) -> JobFact:
         deleted_at=state.deleted_at,
         last_event_at=folded.last_event_at,
         attempts=len(attempts),
-        failed_attempts=state.failed,
+        failed_attempts=state.failed + sum(one.outcome == LOST for one in attempts),
         retries=max(state.retries, sum(one.retried for one in attempts)),
         events=folded.version,
         suspended_seconds=time_in(folded.stays, of_attempts.QUEUED),

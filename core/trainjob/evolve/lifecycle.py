@@ -221,7 +221,7 @@ def _attempt_started(state: TrainJobState, event: events.TrainAttemptStarted) ->
         jobset_uid=event.jobset_uid,
         restarts=event.restarts,
     )
-    again = event.cause in ("restarted", "recreated")
+    again = state.attempt is not None and state.attempt.outcome in ("failed", "lost")
     return replace(
         state,
         attempt=attempt,

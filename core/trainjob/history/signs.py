@@ -9,7 +9,7 @@ from jobledger.core.trainjob import events as trainjob
 def clues(event: trainjob.TrainFactEvent | trainjob.TrainLifeEvent) -> Iterator[Clue]:
     """Yield the clues of an event."""
     if isinstance(event, trainjob.TrainJobFailed | trainjob.TrainAttemptEnded):
-        failed = isinstance(event, trainjob.TrainJobFailed) or event.outcome == "failed"
+        failed = isinstance(event, trainjob.TrainJobFailed) or event.outcome in ("failed", "lost")
         if failed:
             yield Source.REASON, event.reason
             yield Source.MESSAGE, event.message

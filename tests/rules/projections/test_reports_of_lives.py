@@ -60,8 +60,9 @@ def test_the_facts_of_a_life_agree(name: str) -> None:
     assert (stays[-1].left_at is None) == (job.deleted_at is None)
 
     attempts = table(rows, "attempt")
-    assert [(one.number, one.outcome, one.ended_at) for one in attempts] == [
-        (one.number, one.outcome, one.ended_at) for one in inline.attempts
+    assert [(one.number, one.outcome, one.ended_at, one.retried) for one in attempts] == [
+        (one.number, one.outcome, one.ended_at, one.retried)
+        for one in sorted(inline.attempts, key=lambda one: one.number)
     ]
     assert job.cluster_seconds == sum(one.cluster_seconds for one in attempts)
     assert all(one.cluster_seconds >= 0 <= one.queue_seconds for one in attempts)
@@ -71,6 +72,10 @@ def test_the_facts_of_a_life_agree(name: str) -> None:
     assert all(one.cause for one in failures)
     failed = {one.number for one in attempts if one.outcome in ("failed", "lost")}
     assert failed <= {one.attempt for one in failures}
+    assert job.failed_attempts >= len(failed)
+    assert job.retries == sum(one.retried for one in attempts)
+    first = {one.attempt: one.retried for one in reversed(failures)}
+    assert all(first[one.number] == one.retried for one in attempts if one.number in failed)
     assert {(one.decision_id, one.state) for one in table(rows, "decision")} == {
         (one.decision_id, one.state) for one in inline.decisions
     }

@@ -60,7 +60,9 @@ WITH fact AS (
              next_outcome, cluster_seconds, wait_seconds FROM report_v1.retries
       UNION ALL
       SELECT {grouped}, failed_at, failure_class, cause, reason, false, false, '', 0, NULL
-        FROM report_v1.failures WHERE attempt > 0 AND NOT retried) v
+        FROM report_v1.failures f WHERE NOT f.retried AND EXISTS (
+          SELECT FROM report_v1.attempts a WHERE a.stream_id = f.stream_id
+             AND a.attempt = f.attempt AND a.outcome IN ('failed', 'lost') AND NOT a.retried)) v
    WHERE v.granted_at >= :since AND v.granted_at < :until{filters}
 ), summed AS (
   SELECT {names}{is_total} AS is_total,

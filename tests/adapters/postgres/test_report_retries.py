@@ -1,0 +1,74 @@
+"""What reports say of retries that another attempt shows, and of pauses that a deadline ends."""
+
+from datetime import timedelta
+from unittest.mock import patch
+
+import pytest
+from sqlalchemy import Engine, text
+
+from jobledger.adapters.postgres.reports.asking.asking import ask
+from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
+from jobledger.adapters.postgres.reports.asking.report import Question, Row
+from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.log.envelope import EventRecord
+from tests.rules.rayjob.test_job_deadline import PAUSING
+from tests.support.ledgers import postgres_ledger
+from tests.support.rayjob_builders import due
+from tests.support.recorded import append_records, recorded
+from tests.support.records import NOON
+from tests.support.reported import differences, project_all
+from tests.support.train_lives import TRAIN_LIVES, recorded_training
+from tests.support.trainjobs import (
+    Step,
+    applied,
+    completed_end,
+    counts,
+    jobset,
+    jobset_gone,
+    running,
+)
+
+pytestmark = pytest.mark.postgres
+
+DAY = timedelta(days=1)
+
+
+def reported(engine: Engine, records: list[EventRecord], name: str) -> Row:
+    """Return what a report says of a job alone."""
+    ledger = postgres_ledger(engine)
+    ledger.take_all_shards()
+    append_records(ledger, records)
+    project_all(engine)
+    assert differences(engine) == []
+    question = Question(since=NOON - DAY, until=NOON + DAY)
+    total = ask(engine, REPORTS[name], question).total
+    assert total is not None
+    return total
+
+
+def test_a_jobset_that_is_made_anew_is_a_retry_of_the_lost_attempt(engine: Engine) -> None:
+    told = reported(engine, recorded_training("training-made-its-jobset-anew"), "retries")
+    assert (told["retries"], told["failed_again"]) == (1, 1)
+    assert (told["not_retried"], told["wait_p50_seconds"]) == (1, 1.0)
+    with engine.connect() as connection:
+        classes = connection.execute(text("SELECT cause FROM report_v1.attempts ORDER BY attempt"))
+        assert classes.scalars().all() == ["jobset-deleted", "application"]
+
+
+def test_a_run_that_succeeded_after_its_jobset_was_deleted_is_flaky(engine: Engine) -> None:
+    def life() -> tuple[Step, ...]:
+        end = completed_end(90)
+        again = jobset(90, counts(succeeded=1), uid="jobset-2", end=end)
+        return *running(), jobset_gone(50), applied(51, uid="jobset-2"), again
+
+    with patch.dict(TRAIN_LIVES, {"again": life}):
+        told = reported(engine, recorded_training("again"), "flaky")
+    assert (told["runs"], told["flaky_runs"], told["failed_attempts"]) == (1, 1, 1)
+
+
+def test_a_pause_that_a_deadline_ends_was_granted_and_is_no_retry_that_was_missing(
+    engine: Engine,
+) -> None:
+    story = (*PAUSING, due(DecisionKind.JOB_DEADLINE))
+    told = reported(engine, recorded(story), "retries")
+    assert (told["retries"], told["not_retried"]) == (1, 0)
