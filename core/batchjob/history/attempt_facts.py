@@ -14,15 +14,11 @@ def take(event: events.BatchOwnEvent, so_far: FactsSoFar) -> None:
 
 
 def _of_job(event: events.BatchFactEvent, so_far: FactsSoFar) -> None:
-    """Take what was seen of an attempt's Job, which is what a RayCluster is to a RayJob."""
+    """Take what was seen of an attempt's Job; once that is over it holds nothing, however long."""
     last = so_far.last
-    if last is None or last.number != event.attempt:
+    if last is None or last.number != event.attempt or last.running_at is not None:
         return
-    if isinstance(event, events.AttemptJobVanished):
-        so_far.cluster_is_gone(event.at)
-        return
-    so_far.cluster_is_there(event.at)
-    if event.pods.active and last.running_at is None:
+    if isinstance(event, events.AttemptJobObserved) and event.pods.active:
         so_far.update(running_at=event.at)
 
 
@@ -30,12 +26,17 @@ def _of_life(event: events.BatchLifeEvent, so_far: FactsSoFar) -> None:
     if isinstance(event, events.BatchJobReceived):
         _received(event, so_far)
     elif isinstance(event, events.BatchAttemptStarted):
-        so_far.began(AttemptFacts(number=event.attempt, started_at=event.at))
+        so_far.began(AttemptFacts(number=event.attempt, started_at=event.at, cluster_from=event.at))
     elif isinstance(event, events.BatchJobResumed):
         _resumed(event, so_far)
     elif isinstance(event, events.BatchAttemptEnded):
         so_far.update(
-            ended_at=event.at, outcome=event.outcome, reason=event.reason, failure=event.failure
+            ended_at=event.at,
+            outcome=event.outcome,
+            reason=event.reason,
+            failure=event.failure,
+            cluster_until=event.at,
+            cluster_is_gone=True,
         )
     elif isinstance(event, events.BatchRetryGranted | events.BatchRetryRefused):
         so_far.judged(event.failure, None)

@@ -31,7 +31,7 @@ ASSUMPTIONS = (
     "A deadline ends an attempt at its instant; what it had done until then is lost.",
     "A cluster that another policy ends earlier takes as long to go as the observed one did.",
     "The cluster of an attempt that would have been the last goes as it went for the retry.",
-    "Hours are those in which a job's own RayCluster (JobSet) was known to be there.",
+    "Hours are those in which a job's own RayCluster was known to be there; else of its attempts.",
     "A cluster counts whatever its size; one not seen to go, until the last event of its job.",
     "A RayCluster that stays for a retry is still well when the next attempt begins.",
     "An attempt on it runs as it ran on its own, but need not wait for one.",

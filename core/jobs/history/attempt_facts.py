@@ -133,7 +133,7 @@ class FactsSoFar:
 
     def occurred(self, at: Instant) -> None:
         """Take note that an event was true at an instant."""
-        self._last_at = at
+        self._last_at = max(at, self._last_at or at)
 
     def asked(self, asked: Asked, **values: object) -> None:
         """Take what the manifest asks for, and fields of `JobFacts`.

@@ -3,6 +3,7 @@
 import pytest
 
 from jobledger.core.catalogue import read_event
+from jobledger.core.forensics.attempts import cluster_hours
 from jobledger.core.forensics.attempts import facts as story_facts
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
 from jobledger.core.forensics.replay.replay import replay
@@ -126,9 +127,18 @@ def test_policies_are_tried_on_what_was_seen_of_its_attempts() -> None:
     assert found.retries_itself
     assert found.backoff_limit == 1
     assert [(one.number, one.outcome) for one in found.attempts] == [(1, "failed"), (2, "failed")]
-    assert found.attempts[0].cluster_from == after(10)
-    assert found.attempts[0].cluster_until == after(62)
+    assert found.attempts[0].cluster_from == after(0)
+    assert found.attempts[0].cluster_until == after(60)
     assert found.outcome == "Failed"
+
+
+@pytest.mark.parametrize("life", BATCH_LIVES)
+def test_what_if_reckons_the_hours_that_reports_have(life: str) -> None:
+    """A Job holds nothing once it is over, however long its object stays."""
+    (job,) = report(life).facts["report_job"]
+    assert isinstance(job, JobFact)
+    reckoned = cluster_hours(story_facts(map(read_event, records_of(life))).attempts)
+    assert reckoned * 3600 == pytest.approx(job.cluster_seconds)
 
 
 def test_a_report_knows_the_image_and_no_framework() -> None:

@@ -18,7 +18,15 @@ from jobledger.core.jobs.retries.options import Answer as Verdict
 from jobledger.core.jobs.retries.options import Growth, RetryRule
 from jobledger.core.rayjob.decide.decide import RAYJOB
 from tests.support import rayjob_stories as stories
-from tests.support.rayjob_builders import after, cluster_gone, done, due, poll, submitter
+from tests.support.rayjob_builders import (
+    after,
+    cluster_gone,
+    done,
+    due,
+    interrupted,
+    poll,
+    submitter,
+)
 from tests.support.rows import Step, play
 
 HOUR = timedelta(hours=1)
@@ -233,6 +241,13 @@ def test_a_shared_cluster_costs_the_job_nothing() -> None:
     known = told(stories.selecting())
     assert known.attempts[0].shared_cluster
     assert cluster_hours(known.attempts) == 0
+
+
+def test_a_cluster_that_stands_is_counted_to_the_latest_event_whatever_came_after_it() -> None:
+    """The last one to be written down may be dated earlier, by a clock that was set back."""
+    known = told((*stories.working(), interrupted(5, 20)))
+    assert known.last_at == after(30)
+    assert cluster_hours(known.attempts) == pytest.approx(29 / 3600)
 
 
 def test_of_two_deadlines_the_earlier_one_is_met() -> None:

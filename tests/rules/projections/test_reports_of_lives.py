@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from jobledger.core.catalogue import read_event
+from jobledger.core.forensics.attempts import cluster_hours, facts
 from jobledger.core.forensics.story.causes import ExplainedCauses
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.projections.reporting.fold import Folded, Rows, Rules, fold, rows_of
@@ -66,6 +67,9 @@ def test_the_facts_of_a_life_agree(name: str) -> None:
     ]
     assert job.cluster_seconds == sum(one.cluster_seconds for one in attempts)
     assert all(one.cluster_seconds >= 0 <= one.queue_seconds for one in attempts)
+
+    reckoned = cluster_hours(facts(read_event(one) for one in records).attempts)
+    assert reckoned * 3600 == pytest.approx(job.cluster_seconds)
 
     failures = table(rows, "failure")
     assert [one.final for one in failures].count(True) == (job.outcome == "failed")
