@@ -113,6 +113,14 @@ def test_a_wrong_type_is_refused_by_the_api_by_its_field(
     assert site.api.get("ray.io/v1/rayjobs", "typed").code == 404
 
 
+def test_a_mistyped_field_is_refused_as_by_kubectl(site: Site) -> None:
+    """The API server would leave it out: a job with `backofLimit: 2` was never retried."""
+    file = write(site.directory, rayjob("slip", "true", backofLimit=2))
+    refused = site.terminal.jobledger("apply", "-n", site.api.namespace, "-f", file, code=6)
+    assert 'unknown field "spec.backofLimit"' in refused.err
+    assert site.api.get("ray.io/v1/rayjobs", "slip").code == 404
+
+
 def test_apply_names_every_object_it_was_refused_and_goes_on(site: Site) -> None:
     bad = rayjob("bad", "true", backoffLimit="three")
     files = [write(site.directory, bad, "bad"), write(site.directory, rayjob("ok", "true"), "ok")]

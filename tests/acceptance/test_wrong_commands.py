@@ -11,6 +11,10 @@ from tests.acceptance.jobs import rayjob
 from tests.support.processes import Finished, Terminal, jobledger_command
 
 
+def named(version: str, kind: str) -> bytes:
+    return f"{{apiVersion: {version}, kind: {kind}, metadata: {{name: x}}}}".encode()
+
+
 @pytest.fixture
 def manifest(tmp_path: Path) -> str:
     file = tmp_path / "job.yaml"
@@ -96,6 +100,8 @@ BOMB = "a0: &a0 [x], " + ", ".join(f"a{n + 1}: &a{n + 1} [{f'*a{n}, ' * 9}]" for
         ("number.yaml", b"a: " + b"9" * 6_000, "a date or a number that is none"),
         ("text.yaml", b"only words", "without kind and metadata.name"),
         ("pod.yaml", b"{apiVersion: v1, kind: Pod, metadata: {name: x}}", "is not handled here"),
+        ("older.yaml", named("ray.io/v1alpha1", "RayJob"), "only ray.io/v1 RayJob; correct"),
+        ("lower.yaml", named("ray.io/v1", "rayjob"), "only ray.io/v1 RayJob; correct"),
     ],
 )
 def test_a_manifest_that_is_none(

@@ -55,7 +55,8 @@ def apply(
     context: Annotated[str, typer.Option(help="Context of the kubeconfig.")] = "",
 ) -> None:
     """Read all files, then create or change objects; what is refused is told, the others go on."""
-    cluster = kubernetes_cluster(settings_from(kubeconfig=kubeconfig, context=context))
+    settings = settings_from(kubeconfig=kubeconfig, context=context)
+    cluster = kubernetes_cluster(settings, strict=True)
     results = []
     for manifests in [list(_read(path)) for path in files]:
         for manifest in manifests:
@@ -119,6 +120,13 @@ def _apply_one(cluster: KubernetesCluster, manifest: Manifest, namespace: str) -
 def _resource(manifest: Manifest) -> Resource:
     key = text(manifest, "apiVersion"), text(manifest, "kind")
     if key not in KNOWN:
-        known = ", ".join(sorted(resource.kind for resource in KNOWN.values()))
-        fail(f"{key[0]} {key[1]} is not handled here (only {known}); use kubectl", ExitCode.USAGE)
+        fail(f"{' '.join(key)} is not handled here ({_handled(key[1])})", ExitCode.USAGE)
     return KNOWN[key]
+
+
+def _handled(kind: str) -> str:
+    """Say which kind was meant: as it is written, and in the version that is handled."""
+    for version, known in KNOWN:
+        if known.lower() == kind.lower():
+            return f"only {version} {known}; correct apiVersion and kind"
+    return f"only {', '.join(sorted(known for _, known in KNOWN))}; use kubectl"
