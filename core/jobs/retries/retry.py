@@ -58,6 +58,10 @@ class Blame:
 UNKNOWN = Blame()
 
 
+LIMIT = "backoffLimit"
+"""What a verdict calls the limit of counted failures; a kind with a word of its own puts that in."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The answer, with the numbers it was judged by."""
@@ -130,10 +134,10 @@ def judge(
 
 def _by_count(failed: int, backoff_limit: int) -> tuple[bool, str]:
     if backoff_limit <= 0:
-        return False, "backoffLimit is 0"
+        return False, f"{LIMIT} is 0"
     if failed > backoff_limit:
-        return False, f"{failed} failed attempts exhaust backoffLimit {backoff_limit}"
-    return True, f"failed attempt {failed} is within backoffLimit {backoff_limit}"
+        return False, f"{failed} failed attempts exhaust {LIMIT} {backoff_limit}"
+    return True, f"failed attempt {failed} is within {LIMIT} {backoff_limit}"
 
 
 def delay(
