@@ -13,7 +13,9 @@ from docs.reference.from_code.cli import commands, environments
 from docs.reference.from_code.settings import environment
 from docs.reference.generate import PAGES, page_of
 from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.jobs import decisions, get
 from jobledger.adapters.postgres.schema.tables import metadata
+from jobledger.adapters.postgres.schema.version import head
 from jobledger.adapters.settings import Settings
 from jobledger.core.catalogue import TYPES
 from jobledger.core.jobs.pending.decisions import DecisionKind
@@ -146,6 +148,19 @@ def test_every_option_of_a_command_that_a_document_shows_is_there() -> None:
             options = {option for item in known[name].params for option in item.opts}
             for option in re.findall(r"(?<!\S)--?[a-z][\w-]*", rest):
                 assert option in options, f"{shown(path)}: {line}"
+
+
+def test_what_a_document_shows_of_jobs_and_of_the_schema_is_what_is_printed() -> None:
+    """They had columns and a schema of earlier versions."""
+    tables = get.COLUMNS, decisions.COLUMNS
+    printed = [" ".join(columns).upper().replace("_", " ") for columns in tables]
+    for path, content in fences("console"):
+        for line in content.splitlines():
+            columns = " ".join(line.removesuffix("…").split())
+            if line.startswith(("NAMESPACE  ", "JOB  ")):
+                assert any(one.startswith(columns) for one in printed), f"{shown(path)}: {line}"
+            if line.startswith("schema "):
+                assert line == f"schema {head()}", shown(path)
 
 
 @pytest.mark.parametrize(("path", "content"), fences("python"), ids=names("python"))
