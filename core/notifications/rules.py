@@ -1,6 +1,7 @@
 """Rules of notifications as data: which events of which jobs go to which targets."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from uuid import UUID
 
@@ -23,6 +24,9 @@ OCCASIONS: Mapping[str, frozenset[str]] = {
     }.items()
 }
 """Word for what happens to every kind of job -> stored names of the events that may tell of it."""
+
+FEW = 12
+"""So many names are told where one is given that is none; of more, the nearest."""
 
 
 class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,7 +104,16 @@ def slips(rules: Sequence[Rule], targets: Iterable[str]) -> Iterable[str]:
         for what, given, there in checked:
             for one in given:
                 if one not in there:
-                    yield f"{where}: there is no {what} {one!r}"
+                    yield f"{where}: there is no {what} {one!r}{_instead(one, there)}"
+
+
+def _instead(given: str, there: Iterable[str]) -> str:
+    """Return which names there are, or of many the nearest one, if one is near."""
+    known = sorted(there)
+    if len(known) <= FEW:
+        return f"; write {' or '.join(known)}"
+    near = get_close_matches(given, known, n=1)
+    return f"; {near[0]} may be meant" if near else ""
 
 
 def asks_for(rule: Rule, occasion: Occasion) -> bool:

@@ -53,7 +53,7 @@ def test_a_target_is_tried_with_a_made_up_job(here: Terminal) -> None:
         told = here.jobledger(*words, code=int(ExitCode.FOUND_WRONG)).everything
         assert "hook did not take the notice: it answered 404" in told
     unknown = here.jobledger("notify", "test", "--send-to", "chat", code=int(ExitCode.USAGE))
-    assert "there is no target 'chat': hook" in unknown.everything
+    assert "there is no target 'chat'; write one of: hook" in unknown.everything
 
 
 def test_rules_that_mean_nothing_are_refused(here: Terminal, tmp_path: Path) -> None:

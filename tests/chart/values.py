@@ -140,6 +140,10 @@ WRONG: dict[str, tuple[Values, str]] = {
         {"settings": {"control": "namespaces"}},
         "settings.control is namespaces, and settings.control_namespaces names none",
     ),
+    "namespaces of control that is of all": (
+        {"settings": {"control_namespaces": ["team-a"]}},
+        "settings.control_namespaces names some, and settings.control is not namespaces",
+    ),
     "an account of nobody": (
         {"serviceAccount": {"create": False}},
         "say in serviceAccount.name which ServiceAccount there is",

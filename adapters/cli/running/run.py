@@ -81,6 +81,31 @@ def chosen_control(control: str, namespaces: list[str] | None, *, observe_only: 
     return "namespaces" if namespaces else control
 
 
+def contradiction(settings: Settings) -> str:
+    """Return how settings about control contradict each other, and what to do; else nothing.
+
+    Each of these would run, and control nothing, or more than it was given to control.
+    """
+    named, control = settings.control_namespaces, settings.control
+    if control == "namespaces" and not named:
+        return (
+            "control is namespaces, and control_namespaces names none: say which "
+            "(--control-namespace), or managed-by if jobs are handed over by name"
+        )
+    if control == "all" and named:
+        return (
+            "control_namespaces names some, and control is all: set control to namespaces, "
+            "or name none"
+        )
+    unwatched = [one for one in named if settings.namespaces and one not in settings.namespaces]
+    if control == "namespaces" and unwatched:
+        return (
+            f"control_namespaces names {unwatched[0]}, which is not watched: "
+            "name it among namespaces too (--namespace)"
+        )
+    return ""
+
+
 def run(
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
@@ -138,6 +163,8 @@ def run(
         port=port,
         log_format=log_format,
     )
+    if told := contradiction(settings):
+        fail(f"settings contradict each other: {told}", ExitCode.MISCONFIGURED)
     _serve(settings, ready_file)
 
 
