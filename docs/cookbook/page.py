@@ -31,7 +31,7 @@ sample data, put it into an empty ledger, at the top of a checkout:
 
 ```console
 $ . .venv/bin/activate
-$ export JOBLEDGER_DATA_DIR=/tmp/jobledger-sample
+$ export JOBLEDGER_DATA_DIR=/tmp/jobledger-cookbook
 $ jobledger serve --port 8090 &    # keeps a private Postgres there; its page is on the sample too
 $ DATABASE_URL="$(jobledger db url)" python -m docs.cookbook.load
 ```

@@ -211,3 +211,12 @@ def test_no_path_of_a_machine_and_no_registry_stands_in_the_documents(path: Path
     text = path.read_text()
     for banned in ("/work/", "/root/", "pythonhosted", "pypi.org", "cdnjs"):
         assert banned not in text, f"{shown(path)} names {banned}"
+
+
+def test_no_document_keeps_a_ledger_where_a_sample_keeps_its_files() -> None:
+    """Whoever cleared up after the tutorial removed the ledger of the cookbook."""
+    samples = "".join(path.read_text() for path in (ROOT / "ops" / "samples").glob("*.yaml"))
+    told = [path.read_text() for path in DOCUMENTS]
+    kept = {one for text in told for one in re.findall(r"JOBLEDGER_DATA_DIR=(/tmp/\S+)", text)}
+    assert kept
+    assert not kept & set(re.findall(r"path: (\S+)", samples))
