@@ -2,6 +2,7 @@
 
 from jobledger.adapters.kinds.trainjob.installation import status_authority
 from jobledger.adapters.kinds.trainjob.progress.checks import CHECKS as OF_PROGRESS
+from jobledger.adapters.kinds.trainjob.progress.checks import is_told
 from jobledger.adapters.kube.checks.cluster import ClusterView
 from jobledger.adapters.kube.checks.rights import Wants
 from jobledger.adapters.settings import Settings
@@ -20,3 +21,8 @@ def wants(settings: Settings) -> Wants:
         status_url=settings.trainer_status_url,
         status_authority=status_authority(settings),
     )
+
+
+def left_out(wanted: Wants) -> tuple[Check[ClusterView], ...]:
+    """Return the checks of what the settings do not ask for: "ok" would say that it is there."""
+    return () if is_told(wanted) else OF_PROGRESS

@@ -68,6 +68,8 @@ def test_where_pods_report_is_looked_at_if_they_are_told_of_it(site: Site) -> No
     words = "doctor", "--only", "cluster", "--output", "json"
     told = json.loads(telling.jobledger(*words, code=ExitCode.FOUND_WRONG).out)
     wrong = {row["check"]: row["findings"][0]["what"] for row in told if row["state"] == "error"}
+    untold = json.loads(site.terminal.jobledger(*words).out)
+    assert not [row for row in untold if row["check"].startswith("progress-")], "no ok of nothing"
     assert wrong.keys() == {"progress-authority", "progress-server"}
     assert "ConfigMap jobledger/jobledger-trainer-status-ca" in wrong["progress-authority"]
     assert "Service jobledger/jobledger-trainer-status, named by" in wrong["progress-server"]

@@ -86,7 +86,8 @@ def _all(found: Patient, *, full: bool) -> Iterator[Answer]:
         yield from _of_database(found, full=full)
     if found.transport is not None:
         view, about = cluster_view(found), objects(found)
-        yield from asked(OF_API_SERVER, lambda: view)
+        left_out = of_kinds.left_out(view.wants)
+        yield from asked([one for one in OF_API_SERVER if one not in left_out], lambda: view)
         yield from asked(leaks.CHECKS, lambda: about)
 
 

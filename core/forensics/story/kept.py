@@ -25,8 +25,8 @@ class Kept:
     """log, Pod, Kubernetes Event, or missing."""
     source: str
     """Whose it is, or what it says."""
-    size: int | str = ""
-    """Bytes of a log."""
+    size: int | None = None
+    """Bytes of a log; None: it is none."""
     digest: str = ""
     """Name of the content of a log."""
 
@@ -39,7 +39,7 @@ def kept(events: Sequence[ReadEvent]) -> Iterator[Kept]:
 
 
 def _of(version: int, event: EvidenceCaptured) -> Iterator[Kept]:
-    def one(what: str, source: str, size: int | str = "", digest: str = "") -> Kept:
+    def one(what: str, source: str, size: int | None = None, digest: str = "") -> Kept:
         return Kept(
             version=version,
             at=event.at,

@@ -34,7 +34,7 @@ _OF_NO_NAMESPACE = "tokenreviews"
 
 def authority(view: ClusterView) -> Iterator[Finding]:
     """Yield what keeps Pods from trusting the server: no authority, or one that ends."""
-    if not _is_told(view.wants):
+    if not is_told(view.wants):
         return
     namespace, name = view.wants.status_authority
     called = f"ConfigMap {namespace}/{name}"
@@ -85,7 +85,7 @@ def _judged(view: ClusterView, called: str, pem: str) -> Iterator[Finding]:
 
 def server(view: ClusterView) -> Iterator[Finding]:
     """Yield what keeps the reports of Pods from a server: no address, Service or endpoint."""
-    if not _is_told(view.wants):
+    if not is_told(view.wants):
         return
     url = view.wants.status_url
     address = _address(url)
@@ -123,7 +123,7 @@ def server(view: ClusterView) -> Iterator[Finding]:
 
 def server_rights(view: ClusterView) -> Iterator[Finding]:
     """Yield the rights that the server lacks: those of the account that its ready Pods run as."""
-    address = _address(view.wants.status_url) if _is_told(view.wants) else None
+    address = _address(view.wants.status_url) if is_told(view.wants) else None
     place = _place(address[0]) if address is not None else None
     if place is None:
         return
@@ -143,7 +143,7 @@ def server_rights(view: ClusterView) -> Iterator[Finding]:
         yield note("progress-rights", what, _ADMINISTRATOR)
 
 
-def _is_told(wants: Wants) -> bool:
+def is_told(wants: Wants) -> bool:
     """Return whether Pods of TrainJobs are told of a server."""
     return bool(wants.status_url) and "TrainJob" in wants.kinds and not wants.only_records
 
