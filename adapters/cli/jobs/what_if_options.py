@@ -41,7 +41,7 @@ Retry = Annotated[
     list[str] | None,
     typer.Option(
         help="What to say to a class of failures, CLASS[:EXIT CODE]=ANSWER: "
-        "preemption=uncounted, application:2=never. Repeat it for several."
+        "preemption=uncounted, application:2=never; RayJobs alone. Repeat it for several."
     ),
 ]
 UncountedMax = Annotated[

@@ -201,7 +201,7 @@ def _judged(
     Where the rule says the same with the change as without, it is as it was.
     """
     asked = asked_of(job, observed)
-    options = _options(asked, change)
+    options = _options(job, asked, change)
     limit = asked.backoff_limit if change.backoff_limit is None else change.backoff_limit
     before = life.observed if observed.retried is None else observed.failed_before
     life.failed += max(before - life.observed, 0)  # of those nothing else is known
@@ -234,12 +234,15 @@ def _verdict(
     )
 
 
-def _options(asked: Asked, change: Change) -> RetryOptions:
-    """Return what the job asks for about its retries, with the change."""
+def _options(job: JobFacts, asked: Asked, change: Change) -> RetryOptions:
+    """Return what the job asks for about its retries, with the change.
+
+    Policies are RayJobs' alone: no Job is judged by its classes of failures.
+    """
     was = asked.options
     return replace(
         was,
-        rules=was.rules if change.rules is None else change.rules,
+        rules=was.rules if change.rules is None or not job.has_rayclusters else change.rules,
         uncounted_max=was.uncounted_max if change.uncounted_max is None else change.uncounted_max,
         delay_seconds=was.delay_seconds if change.delay_seconds is None else change.delay_seconds,
         delay_max_seconds=(

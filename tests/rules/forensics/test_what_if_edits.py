@@ -15,6 +15,9 @@ from jobledger.core.forensics.replay.changes import Change
 from jobledger.core.forensics.replay.what_if import ask
 from jobledger.core.jobs.history.attempt_facts import JobFacts
 from jobledger.core.jobs.pending.decisions import DecisionKind
+from jobledger.core.jobs.retries.failures import FailureClass
+from jobledger.core.jobs.retries.options import Answer as Verdict
+from jobledger.core.jobs.retries.options import RetryRule
 from jobledger.core.rayjob.decide.decide import RAYJOB
 from jobledger.core.values.instants import Instant
 from tests.support import batchjobs, trainjobs
@@ -133,6 +136,16 @@ def test_a_job_has_no_deadline_before_running_and_no_cluster_that_stays() -> Non
     job = batch(batchjobs.completed())
     assert not ask(job, Change(pre_running_deadline_seconds=1)).is_different
     assert not ask(job, Change(ttl_seconds=5)).is_different
+
+
+def test_a_policy_of_retries_is_none_of_a_job() -> None:
+    """A Job has no classes of failures: an annotation with a policy is refused on it."""
+    job = batch((*batchjobs.retried(), batchjobs.created(63, attempt=2)))
+    assert job.attempts[0].retried
+    for answer in (Verdict.NEVER, Verdict.UNCOUNTED):
+        rules = tuple(RetryRule(failure=failure, answer=answer) for failure in FailureClass)
+        assert not ask(job, Change(rules=rules)).is_different
+    assert ask(job, Change(backoff_limit=0)).is_different
 
 
 def training(*later: trainjobs.Step, **spec: object) -> JobFacts:
