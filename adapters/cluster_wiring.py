@@ -23,12 +23,9 @@ def cluster_connection(settings: Settings) -> ConnectionSettings:
     )
 
 
-def kubernetes_cluster(settings: Settings, *, strict: bool = False) -> KubernetesCluster:
-    """Return the API server, for commands that read and write single objects.
-
-    With `strict`, it refuses to apply a field that it does not know.
-    """
-    return KubernetesCluster(connect(cluster_connection(settings)), strict=strict)
+def kubernetes_cluster(settings: Settings) -> KubernetesCluster:
+    """Return the API server, for commands that read and write single objects."""
+    return KubernetesCluster(connect(cluster_connection(settings)))
 
 
 def judging_cluster(settings: Settings) -> KubernetesCluster:

@@ -42,17 +42,11 @@ class KubernetesCluster:
         *,
         field_manager: str = "jobledger",
         page_limit: int = PAGE_LIMIT,
-        strict: bool = False,
     ) -> None:
-        """Take what sends requests, and the name under which our writes are recorded.
-
-        With `strict`, an apply with a field that its kind does not have is refused, as by kubectl
-        (`fieldValidation=Strict`); else the API server leaves that field out.
-        """
+        """Take what sends requests, and the name under which our writes are recorded."""
         self._transport = transport
         self._field_manager = field_manager
         self._page_limit = page_limit
-        self._validation = (("fieldValidation", "Strict"),) if strict else ()
 
     def get(self, resource: Resource, namespace: str, name: str) -> Manifest | None:
         """Return the object, or None if there is none (or its kind is not defined).
@@ -148,12 +142,11 @@ class KubernetesCluster:
         force: bool = False,
     ) -> Manifest:
         """Apply the manifest on the server; its fields become `field_manager`'s."""
-        asked = ("fieldManager", field_manager), ("force", "true" if force else "false")
         return self._object(
             Request(
                 method="PATCH",
                 path=paths.manifest_path(resource, manifest, subresource),
-                query=(*asked, *self._validation),
+                query=(("fieldManager", field_manager), ("force", "true" if force else "false")),
                 body=with_kind(resource, manifest),
                 content_type=APPLY_TYPE,
                 about=_about(resource, *_named(manifest), subresource),

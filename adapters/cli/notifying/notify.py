@@ -244,7 +244,10 @@ def _bodies(wanted: Rules, found: Asked) -> Iterable[dict[str, object]]:
 def _send_made_up(wanted: Rules, name: str) -> None:
     target = wanted.targets.get(name)
     if target is None:
-        fail(f"there is no target {name!r}; write one of: {', '.join(wanted.targets)}", ExitCode.USAGE)
+        fail(
+            f"there is no target {name!r}; write one of: {', '.join(wanted.targets)}",
+            ExitCode.USAGE,
+        )
     now = SystemClock().now()
     try:
         send(target, _made_up(name, now), now)

@@ -55,8 +55,7 @@ def apply(
     context: Annotated[str, typer.Option(help="Context of the kubeconfig.")] = "",
 ) -> None:
     """Read all files, then create or change objects; what is refused is told, the others go on."""
-    settings = settings_from(kubeconfig=kubeconfig, context=context)
-    cluster = kubernetes_cluster(settings, strict=True)
+    cluster = kubernetes_cluster(settings_from(kubeconfig=kubeconfig, context=context))
     results = []
     for manifests in [list(_read(path)) for path in files]:
         for manifest in manifests:

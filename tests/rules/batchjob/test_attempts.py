@@ -165,7 +165,9 @@ NOT_RETRIED = "the deadline over all attempts cannot be understood, so nothing i
         then=[
             told.observed(2, end=failed_end(90), failed=7),
             told.ended("failed", 2),
-            told.refused("2 failed attempts exhaust jobledger.dev/backoff-limit 1", attempt=2, limit=1),
+            told.refused(
+                "2 failed attempts exhaust jobledger.dev/backoff-limit 1", attempt=2, limit=1
+            ),
             told.failing(),
             told.failed(),
         ],

@@ -81,8 +81,12 @@ def test_every_life_is_told_and_its_kind_is_known(life: str) -> None:
 
 def test_a_retry_is_explained_with_the_numbers_that_it_was_judged_by() -> None:
     told = [sentence.text for sentence in explain(dossier("out-of-retries")).sentences]
-    assert any("failed attempt 1 is within jobledger.dev/backoff-limit 1" in text for text in told), told
-    assert any("2 failed attempts exhaust jobledger.dev/backoff-limit 1" in text for text in told), told
+    assert any(
+        "failed attempt 1 is within jobledger.dev/backoff-limit 1" in text for text in told
+    ), told
+    assert any(
+        "2 failed attempts exhaust jobledger.dev/backoff-limit 1" in text for text in told
+    ), told
 
 
 def test_each_attempt_has_a_row() -> None:

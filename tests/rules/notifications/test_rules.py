@@ -74,12 +74,16 @@ def test_words_stand_for_events_of_every_kind_of_job() -> None:
 
 SLIPS: dict[str, dict[str, Any]] = {
     "rule 'r': there is no target 'caht'; write chat": {"targets": ("caht",)},
-    "rule 'r': there is no event 'job-fialed'; job-failed may be meant": {"events": ("job-fialed",)},
+    "rule 'r': there is no event 'job-fialed'; job-failed may be meant": {
+        "events": ("job-fialed",)
+    },
     "rule 'r': there is no cause of failures 'oom'": {"failures": ("oom",)},
     "rule 'r': there is no cause of failures 'preempt'; preempted may be meant": {
         "failures": ("preempt",)
     },
-    "rule 'r': there is no kind of job 'Rayjob'; write Job or RayJob or TrainJob": {"kinds": ("Rayjob",)},
+    "rule 'r': there is no kind of job 'Rayjob'; write Job or RayJob or TrainJob": {
+        "kinds": ("Rayjob",)
+    },
     "rule 'r': it needs at least one event and one target": {"events": ()},
 }
 
