@@ -91,7 +91,7 @@ def _seen_status(status: Manifest, redactor: Redactor, now: Instant) -> SeenBatc
     suspended = _true(status, "Suspended")
     since = parse_rfc3339(text(suspended, "lastTransitionTime")) if suspended else None
     return SeenBatchStatus(
-        started_at=_past(text(status, "startTime"), now),
+        started_at=_dated(text(status, "startTime")),
         suspended_since=min(since or now, now) if suspended else None,
         pods=_pods(status),
         failing=_condition(status, "FailureTarget", redactor, now),
@@ -119,9 +119,18 @@ def _true(status: Manifest, kind: str) -> Manifest:
     return {}
 
 
-def _past(written: str, now: Instant) -> Instant | None:
+def _dated(written: str) -> Instant | None:
+    """Return an instant as it is shown, perhaps in the future: a clock may have been set back.
+
+    A start is taken so, as the API server lets none change.
+    """
     found = parse_rfc3339(written)
-    return None if found is None or found < EPOCH else min(found, now)
+    return None if found is None or found < EPOCH else found
+
+
+def _past(written: str, now: Instant) -> Instant | None:
+    found = _dated(written)
+    return None if found is None else min(found, now)
 
 
 def _pods(status: Manifest) -> PodCounts:

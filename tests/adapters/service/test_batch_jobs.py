@@ -3,7 +3,7 @@
 import pytest
 
 from jobledger.core.ports.cluster import BATCH_JOBS
-from jobledger.core.values.documents import child
+from jobledger.core.values.documents import Manifest, child
 from tests.adapters.service.chosen_steps import chosen
 from tests.adapters.service.job_lives import JOB_LIVES, Life, retried
 from tests.support.crash_points import Fuse, Mode
@@ -45,6 +45,28 @@ def test_an_exceeded_deadline_is_not_retried() -> None:
     world.give(a_job(retries=5))
     world.run(lambda: world.condition("Failed") == "DeadlineExceeded", "the job has failed")
     assert len(world.made) == 1
+
+
+def test_a_start_is_taken_as_it_is_shown_by_a_clock_that_is_behind() -> None:
+    """As after a failover: another start would be a sign of lost events, and refused for ever."""
+    world = JobWorld()
+    world.holds = True
+    stream = world.give(a_job())
+    world.run(lambda: "startTime" in child(world.etl, "status"), "its start is shown")
+    start = child(world.etl, "status")["startTime"]
+    world.clock.advance(1.0)
+    world.clock.set_back(5.0)
+    world.cluster.edit(BATCH_JOBS, "ml", "etl", metadata=edited(world.etl, limit="3"))
+    world.run(lambda: world.told(stream).count("BatchJobReceived") > 1, "it is looked at again")
+    world.holds = False
+    world.run(lambda: world.condition("Complete") != "", "the job is complete")
+    assert child(world.etl, "status")["startTime"] == start
+    assert {"LedgerBehindFound", "StatusWriteFailed"}.isdisjoint(world.told(stream))
+
+
+def edited(job: Manifest, limit: str) -> Manifest:
+    annotations = {"jobledger.dev/backoff-limit": limit}
+    return {**child(job, "metadata"), "annotations": annotations}
 
 
 def test_a_job_of_anybody_else_is_neither_touched_nor_written_down() -> None:

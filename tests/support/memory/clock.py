@@ -22,6 +22,11 @@ class SimulatedClock:
         """Return the seconds advanced so far."""
         return self._passed.total_seconds()
 
+    def set_back(self, seconds: float) -> None:
+        """Tell the time as another machine's clock does that is behind by `seconds`."""
+        with self._lock:
+            self._start -= timedelta(seconds=seconds)
+
     def advance(self, seconds: float) -> Instant:
         """Let `seconds` (never negative) pass and return the new instant."""
         if seconds < 0:
