@@ -67,12 +67,16 @@ SELECT failure_class, count(*) AS failed_attempts,
         question="Which jobs were the most expensive, and did they succeed?",
         command="jobledger report busiest --by job",
         sql="""
+WITH held AS (
+  SELECT *, coalesce(date_part('epoch', timestamptz '{until}' - standing_since), 0) AS stands
+    FROM report_v1.jobs
+)
 SELECT namespace, name, user_name, attempts, outcome,
-       round(((cluster_seconds
-               + coalesce(date_part('epoch', timestamptz '{until}' - standing_since), 0))
-              / 3600)::numeric, 1) AS cluster_hours,
-       round((wasted_cluster_seconds / 3600)::numeric, 1) AS of_it_wasted
-  FROM report_v1.jobs
+       round(((cluster_seconds + stands) / 3600)::numeric, 1) AS cluster_hours,
+       round(((wasted_cluster_seconds
+               + CASE WHEN outcome IN ('failed', 'stopped') THEN stands ELSE 0 END)
+              / 3600)::numeric, 1) AS of_it_wasted
+  FROM held
  WHERE created_at >= '{since}' AND created_at < '{until}'
  ORDER BY cluster_hours DESC, namespace, name
  LIMIT 10

@@ -5,6 +5,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine, text
 
+from docs.cookbook.page import answered
+from docs.cookbook.recipes import RECIPES
 from jobledger.adapters.postgres.reports.asking.asking import ask
 from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
 from jobledger.adapters.postgres.reports.asking.report import Question, Row
@@ -116,6 +118,18 @@ def test_waste_counts_a_cluster_of_a_failed_job_that_stands(engine: Engine) -> N
     with engine.connect() as connection:
         ((_, seconds),) = connection.execute(OF_THE_LOG, {"until": until}).all()
     assert row["wasted_seconds"] == pytest.approx(float(seconds))
+
+
+def test_the_cookbook_calls_what_stands_after_a_failure_wasted_too(engine: Engine) -> None:
+    ledger = postgres_ledger(engine)
+    ledger.take_all_shards()
+    append_lives(ledger, {"failed": failed_for_good, "good": stories.succeeded}.items())
+    project_all(engine)
+    (recipe,) = (one for one in RECIPES if "the most expensive" in one.question)
+    names, *rows = answered(engine, recipe, after(0) + 10 * HOUR)
+    held, wasted = names.index("cluster_hours"), names.index("of_it_wasted")
+    told = {row[names.index("name")]: (row[held], row[wasted]) for row in rows}
+    assert told == {"failed": ("10.0", "10.0"), "good": ("10.0", "0.0")}
 
 
 def test_what_stands_after_the_end_of_its_job_is_idle(reported: Engine) -> None:
