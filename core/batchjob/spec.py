@@ -10,6 +10,7 @@ from msgspec import Struct
 from jobledger.core.batchjob.names import MANAGED_BY
 from jobledger.core.jobs.retries.job_deadline import read_job_deadline
 from jobledger.core.jobs.retries.options import NOTHING_ASKED, RetryOptions
+from jobledger.core.jobs.retries.retry import LIMIT
 from jobledger.core.jobs.retries.slips import JOB_DEADLINE, POLICY, complaint
 from jobledger.core.log.storable import word
 from jobledger.core.values.documents import Manifest, child
@@ -30,6 +31,14 @@ KNOWN = (JOB_DEADLINE, BACKOFF_LIMIT)
 
 MANAGED_BY_US = frozenset({MANAGED_BY})
 """Values of spec.managedBy that leave the Job to this controller."""
+
+
+def limit_named(verdict: str) -> str:
+    """Return what a verdict about a retry says, with the annotation for a Job's own backoffLimit.
+
+    So it is where it is told: the log keeps the words of the rule, which is that of all kinds.
+    """
+    return verdict.replace(LIMIT, BACKOFF_LIMIT_ANNOTATION)
 
 
 class BatchJobSpec(Struct, frozen=True, kw_only=True, gc=False):

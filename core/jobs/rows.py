@@ -10,6 +10,10 @@ from jobledger.core.jobs.evolve.shared_state import SharedAttempt
 from jobledger.core.values.ids import DecisionId, EffectId, StreamId
 from jobledger.core.values.instants import Instant
 
+LOST = "lost"
+"""Outcome of an attempt whose objects somebody deleted. That another is granted in its place is
+seen when that begins: no event says so before."""
+
 
 class PlatformColumns(Struct, frozen=True):
     """Columns of a job that only some kinds fill: what Ray calls the job and its cluster."""

@@ -110,7 +110,7 @@ def slips(rules: Sequence[Rule], targets: Iterable[str]) -> Iterable[str]:
 def _instead(given: str, there: Iterable[str]) -> str:
     """Return which names there are, or of many the nearest one, if one is near."""
     known = sorted(there)
-    if len(known) <= FEW:
+    if known and len(known) <= FEW:
         return f"; write {' or '.join(known)}"
     near = get_close_matches(given, known, n=1)
     return f"; {near[0]} may be meant" if near else ""

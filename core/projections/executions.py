@@ -3,13 +3,9 @@
 from msgspec.structs import replace
 
 from jobledger.core.catalogue import JobEvent
-from jobledger.core.jobs.rows import AttemptRow
+from jobledger.core.jobs.rows import LOST, AttemptRow
 from jobledger.core.kinds import JobState, kind_of
 from jobledger.core.values.ids import StreamId
-
-LOST = "lost"
-"""Outcome of an attempt whose objects somebody deleted. That another is granted in its place is
-seen when that begins: no event says so before."""
 
 
 def attempt_row(

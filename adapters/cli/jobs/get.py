@@ -10,7 +10,12 @@ from msgspec import structs
 from rich.text import Text
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.files.dossiers import age_of_a_standby, from_ledger, of_bundle
+from jobledger.adapters.cli.files.dossiers import (
+    age_of_a_standby,
+    from_ledger,
+    of_bundle,
+    warn_of_a_standby,
+)
 from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.files.known_ledgers import (
     is_private,
@@ -106,6 +111,8 @@ def get(
     with ledger(settings) as opened:
         if output is Output.TABLE:
             _tell_ledger(opened, settings, is_new=is_new)
+        else:
+            warn_of_a_standby(opened)
         _warn_of_others(opened, settings)
         if job is not None:
             listed = _named(opened, job, namespace, cluster)

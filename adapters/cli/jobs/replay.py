@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.files.dossiers import dossier, is_directory, is_file
+from jobledger.adapters.cli.files.dossiers import dossier, is_directory, is_file, warn_of_a_standby
 from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.options import (
     PROCESSES_MAX,
@@ -64,6 +64,7 @@ def replay(
         results = dict(_directory(Path(job)))
     else:
         with ledger(settings) as opened:
+            warn_of_a_standby(opened)
             results = _everything(opened, processes or os.cpu_count() or 1)
     _tell(results, output)
     if not all(result.is_reproduced for result in results.values()):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import typer
 from rich.text import Text
 
-from jobledger.adapters.cli.files.dossiers import dossier
+from jobledger.adapters.cli.files.dossiers import dossier, warn_of_a_standby
 from jobledger.adapters.cli.jobs import what_if_options as given
 from jobledger.adapters.cli.options import (
     ClusterOption,
@@ -88,6 +88,7 @@ def what_if(
         jobs = [_one(settings, job, (namespace, cluster), read)]
     else:
         with ledger(settings) as opened:
+            warn_of_a_standby(opened)
             jobs = list(_of_period(opened, (namespace, cluster), (since, until), read))
     answers = [(named, ask(known, change)) for named, known in jobs]
     known = experience(item for _, item in jobs) if estimate else None

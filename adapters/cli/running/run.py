@@ -84,7 +84,7 @@ def chosen_control(control: str, namespaces: list[str] | None, *, observe_only: 
 def contradiction(settings: Settings) -> str:
     """Return how settings about control contradict each other, and what to do; else nothing.
 
-    Each of these would run, and control nothing, or more than it was given to control.
+    Each of these would run, and control fewer jobs, or more, than was meant.
     """
     named, control = settings.control_namespaces, settings.control
     if control == "namespaces" and not named:

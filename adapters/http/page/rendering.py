@@ -188,7 +188,7 @@ def unless_known(
     request: Request, told: tuple[object, ...], make: Callable[[], Response]
 ) -> Response:
     """Return an answer, or 304 if whoever asks has one that tells the same already."""
-    tag = _etag_of(*told, *_of_request(request).values())
+    tag = _etag_of(*told, *of_request(request).values())
     asked = ",".join(request.headers.getlist("if-none-match"))
     known = {one.strip().removeprefix("W/") for one in asked.split(",")}  # a proxy weakens it
     answer = Response(status_code=304) if known & {tag, "*"} else make()
@@ -196,7 +196,7 @@ def unless_known(
     return answer
 
 
-def _of_request(request: Request) -> dict[str, object]:
+def of_request(request: Request) -> dict[str, object]:
     """Return what the frame of a page says: who asks, and how old the answer is."""
     scope = request.scope
     return {"signed_in": bool(scope.get("signed_in", False)), "stale": scope.get("stale")}
@@ -204,7 +204,7 @@ def _of_request(request: Request) -> dict[str, object]:
 
 def page_for(request: Request, name: str, status: int = 200, **context: object) -> Response:
     """Return a page for whoever asks."""
-    return page(name, status, **_of_request(request), **context)
+    return page(name, status, **of_request(request), **context)
 
 
 def page(name: str, status: int = 200, **context: object) -> Response:
@@ -220,7 +220,7 @@ def page_in_parts(request: Request, name: str, **context: object) -> Response:
     written. What goes wrong after the first mark is said where the rest would stand: then it is too
     late for a page of its own.
     """
-    pieces = TEMPLATES.get_template(name).generate(context, **_of_request(request))
+    pieces = TEMPLATES.get_template(name).generate(context, **of_request(request))
     return StreamingResponse(_parts(pieces), media_type=HTML, headers=dict(HEADERS))
 
 

@@ -15,7 +15,7 @@ from jobledger.adapters.http.api.application import NotFound
 from jobledger.adapters.http.api.parameters import BadRequest
 from jobledger.adapters.http.page import evidence, job, ledger, listing, reports, views
 from jobledger.adapters.http.page.parts import PageParts
-from jobledger.adapters.http.page.rendering import HEADERS, HERE, PREFIX, problem_page
+from jobledger.adapters.http.page.rendering import HEADERS, HERE, PREFIX, of_request, problem_page
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.errors import JobledgerError, LedgerUnavailable
 
@@ -83,7 +83,9 @@ def _to_jobs(request: Request) -> Response:
 
 
 def _served(parts: PageParts, handler: Handler, request: Request) -> Response:
-    told = partial(problem_page, signed_in=request.scope.get("signed_in", False))
+    def told(status: int, title: str, detail: str) -> Response:
+        return problem_page(status, title, detail, **of_request(request))
+
     try:
         request.scope["stale"] = parts.stale_since()
         return handler(parts, request)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 ASK_AGAIN_SECONDS = 600.0
 
-_UNDECLARED = re.compile(r"\.status\.(\w+)(\.[^:]*)?: field not declared in schema")
+_UNDECLARED = re.compile(r"\.status\.(\w+)(\.[^:\s]{1,300})?: field not declared in schema")
 """An apply of such a field is refused, a patch would drop it. Source: structured-merge-diff."""
 
 

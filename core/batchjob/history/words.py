@@ -4,6 +4,7 @@ from typing import assert_never
 
 from jobledger.core.batchjob import events
 from jobledger.core.batchjob.events import BatchFactEvent, BatchLifeEvent, BatchOwnEvent
+from jobledger.core.batchjob.spec import limit_named
 from jobledger.core.values.instants import rfc3339
 
 
@@ -90,7 +91,7 @@ def retry_words(event: BatchOwnEvent) -> str:
     """Return a sentence on what was decided about a retry; empty of any other event."""
     if isinstance(event, events.BatchRetryGranted):
         due = "at once" if event.due_at <= event.at else f"from {rfc3339(event.due_at)} on"
-        return f"Attempt {event.attempt} is retried {due}: {event.rule}."
+        return f"Attempt {event.attempt} is retried {due}: {limit_named(event.rule)}."
     if isinstance(event, events.BatchRetryRefused):
-        return f"Attempt {event.attempt} is not retried: {event.rule}."
+        return f"Attempt {event.attempt} is not retried: {limit_named(event.rule)}."
     return ""

@@ -22,7 +22,6 @@ from jobledger.core.batchjob.events import (
 from jobledger.core.batchjob.evolve.evolve import evolve
 from jobledger.core.batchjob.phases import JOB_DELETED, JOB_DELETED_MESSAGE
 from jobledger.core.batchjob.rules.desired import called_for, desired_decisions
-from jobledger.core.batchjob.spec import BACKOFF_LIMIT_ANNOTATION
 from jobledger.core.batchjob.state import (
     BatchAttempt,
     BatchJobState,
@@ -37,14 +36,7 @@ from jobledger.core.jobs.pending.decisions import PendingDecision
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.jobs.reconcile import ReconcileRules
 from jobledger.core.jobs.retries.failures import FailureClass
-from jobledger.core.jobs.retries.retry import (
-    LIMIT,
-    UNCLEAR,
-    UNCLEAR_DEADLINE,
-    Blame,
-    delay,
-    judge,
-)
+from jobledger.core.jobs.retries.retry import UNCLEAR, UNCLEAR_DEADLINE, Blame, delay, judge
 from jobledger.core.values.instants import Instant, later
 
 Rule: TypeAlias = Callable[[BatchJobState, Instant], tuple[BatchJobEvent, ...]]
@@ -120,8 +112,6 @@ def _judged(state: BatchJobState, attempt: BatchAttempt, at: Instant) -> tuple[B
         blame=Blame(failure),
         options=options,
     )
-    # spec.backoffLimit of a Job counts the Pods of one attempt, and often is another number.
-    rule = verdict.rule.replace(LIMIT, BACKOFF_LIMIT_ANNOTATION)
     if not verdict.granted:
         message = attempt.message
         if verdict.rule in (UNCLEAR, UNCLEAR_DEADLINE):
@@ -132,7 +122,7 @@ def _judged(state: BatchJobState, attempt: BatchAttempt, at: Instant) -> tuple[B
             backoff_limit=verdict.backoff_limit,
             failed=verdict.failed,
             reason=attempt.reason,
-            rule=rule,
+            rule=verdict.rule,
             failure=failure,
         )
         return refused, BatchJobFailing(at=at, reason=attempt.reason, message=message)
@@ -144,7 +134,7 @@ def _judged(state: BatchJobState, attempt: BatchAttempt, at: Instant) -> tuple[B
             backoff_limit=verdict.backoff_limit,
             failed=verdict.failed,
             reason=attempt.reason,
-            rule=rule,
+            rule=verdict.rule,
             due_at=later(at, pause),
             failure=failure,
         ),

@@ -8,6 +8,7 @@ cronjob_controllerv2.go.
 from collections.abc import Mapping
 
 from jobledger.core.batchjob import events
+from jobledger.core.batchjob.spec import limit_named
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.pending.effects import EffectKind
@@ -66,7 +67,7 @@ def _of_life(  # noqa: PLR0911 one return for each kind of event
     if isinstance(event, events.BatchJobFailed):
         return (_warning(event.reason or "Failed", "Fail", event.message),)
     if isinstance(event, events.BatchRetryGranted):
-        note = f"Attempt {event.attempt} failed ({event.reason}): {event.rule}"
+        note = f"Attempt {event.attempt} failed ({event.reason}): {limit_named(event.rule)}"
         later = "" if event.due_at <= event.at else f", not before {rfc3339(event.due_at)}"
         return (_normal("Retrying", "Retry", f"{note}; another follows{later}"),)
     if isinstance(event, events.AttemptJobVanished) and not event.asked:

@@ -57,9 +57,8 @@ class Blame:
 
 UNKNOWN = Blame()
 
-
 LIMIT = "backoffLimit"
-"""What a verdict calls the limit of counted failures; a kind with a word of its own puts that in."""
+"""What a verdict calls the limit of counted failures; a kind with another word tells it by that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,8 @@ from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.history.report_news import ClusterNews, FailureJudged, FailureNews, Found
 from jobledger.core.jobs.pending.effects import EffectKind
-from jobledger.core.jobs.rows import AttemptRow
+from jobledger.core.jobs.rows import LOST, AttemptRow
 from jobledger.core.kinds import JobState, kind_of, shows_step
-from jobledger.core.projections.executions import LOST
 from jobledger.core.projections.reporting.facts import AttemptFact, PhaseFact, seconds_between
 from jobledger.core.projections.reporting.found import may_have_run
 from jobledger.core.projections.reporting.held import Held, Span, uses

@@ -16,7 +16,7 @@ from jobledger.core.jobs.failures.diagnosis import Judged
 from jobledger.core.jobs.history.report_news import NOT_FOUND, FailureJudged, FailureNews, Found
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.retries.failures import FailureClass
-from jobledger.core.jobs.rows import AttemptRow
+from jobledger.core.jobs.rows import LOST, AttemptRow
 from jobledger.core.kinds import (
     NOTHING,
     ROLES,
@@ -28,7 +28,7 @@ from jobledger.core.kinds import (
     kind_of,
 )
 from jobledger.core.log.envelope import EventRecord
-from jobledger.core.projections.executions import LOST, attempt_row
+from jobledger.core.projections.executions import attempt_row
 from jobledger.core.projections.reporting import attempts as of_attempts
 from jobledger.core.projections.reporting import failures as of_failures
 from jobledger.core.projections.reporting import work

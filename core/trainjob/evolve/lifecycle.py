@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from jobledger.core.jobs.evolve.open_work import not_refused, tried_soon
 from jobledger.core.jobs.evolve.shared_events import with_manifest
 from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.rows import LOST
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.conditions import Condition, is_true, with_condition
 from jobledger.core.trainjob.evolve.recorded import others_status_observed
@@ -221,7 +222,7 @@ def _attempt_started(state: TrainJobState, event: events.TrainAttemptStarted) ->
         jobset_uid=event.jobset_uid,
         restarts=event.restarts,
     )
-    again = state.attempt is not None and state.attempt.outcome in ("failed", "lost")
+    again = state.attempt is not None and state.attempt.outcome in ("failed", LOST)
     return replace(
         state,
         attempt=attempt,

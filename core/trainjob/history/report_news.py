@@ -10,6 +10,7 @@ from jobledger.core.jobs.history.report_news import (
     JobFailed,
     Workload,
 )
+from jobledger.core.jobs.rows import LOST
 from jobledger.core.trainjob import events as trainjob
 from jobledger.core.trainjob.names import ANCESTOR_LABEL, DATASET, MODEL, TRAINER
 from jobledger.core.trainjob.phases import Phase
@@ -33,7 +34,7 @@ FRAMEWORKS = (
 
 def failure_news(event: trainjob.TrainJobEvent) -> FailureNews | None:
     """Return what an event says of a failure; None if nothing."""
-    if isinstance(event, trainjob.TrainAttemptEnded) and event.outcome in ("failed", "lost"):
+    if isinstance(event, trainjob.TrainAttemptEnded) and event.outcome in ("failed", LOST):
         return AttemptFailed(attempt=event.attempt, reason=event.reason, message=event.message)
     if isinstance(event, trainjob.TrainJobFailed):
         return JobFailed(attempt=None, reason=event.reason, message=event.message)

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 
 from jobledger.core.jobs.history.signs import Clue, Source
+from jobledger.core.jobs.rows import LOST
 from jobledger.core.trainjob import events as trainjob
 
 
 def clues(event: trainjob.TrainFactEvent | trainjob.TrainLifeEvent) -> Iterator[Clue]:
     """Yield the clues of an event."""
     if isinstance(event, trainjob.TrainJobFailed | trainjob.TrainAttemptEnded):
-        failed = isinstance(event, trainjob.TrainJobFailed) or event.outcome in ("failed", "lost")
+        failed = isinstance(event, trainjob.TrainJobFailed) or event.outcome in ("failed", LOST)
         if failed:
             yield Source.REASON, event.reason
             yield Source.MESSAGE, event.message

@@ -12,6 +12,7 @@ from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.pending.decisions import DecisionKind, PendingDecision
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.jobs.reconcile import ReconcileRules
+from jobledger.core.jobs.rows import LOST
 from jobledger.core.trainjob.conditions import found, is_true
 from jobledger.core.trainjob.events import (
     JobsBuildFailed,
@@ -120,7 +121,7 @@ def _interruption(
     state: TrainJobState, attempt: TrainAttempt, jobset: KnownJobSet | None, at: Instant
 ) -> tuple[TrainJobEvent, ...]:
     if jobset is None or jobset.uid != attempt.jobset_uid:
-        return _over(state, at, "lost", "JobSetDeleted", "the JobSet was deleted by somebody")
+        return _over(state, at, LOST, "JobSetDeleted", "the JobSet was deleted by somebody")
     if jobset.restarts > attempt.restarts:
         message = f"the JobSet was restarted ({jobset.restarts} times so far)"
         return _over(state, at, "failed", "JobSetRestarted", message)

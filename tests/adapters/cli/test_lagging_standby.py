@@ -23,7 +23,12 @@ COMMANDS = (
     ("what-if", "train", "--backoff-limit", "3"),
     ("export", "train"),
     ("explain", "train", "--compare", "other"),
+    ("replay",),
+    ("replay", "train"),
+    ("what-if", "--backoff-limit", "3"),
+    ("evidence", "train"),
     ("get",),
+    ("get", "--output", "json"),
 )
 TOLD = "a standby"
 

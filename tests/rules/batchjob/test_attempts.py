@@ -41,7 +41,7 @@ from tests.support.rows import THIS_EFFECT, WHEN
 
 DEADLINE = DecisionKind.JOB_DEADLINE
 RETRY = DecisionKind.RETRY
-WITHIN = "failed attempt 1 is within jobledger.dev/backoff-limit 1"
+WITHIN = "failed attempt 1 is within backoffLimit 1"
 OVER_ALL = "jobledger.dev/job-deadline-seconds 100 over all attempts"
 TOO_LATE = (
     "The Job has passed its jobledger.dev/job-deadline-seconds over all attempts. "
@@ -113,7 +113,7 @@ NOT_RETRIED = "the deadline over all attempts cannot be understood, so nothing i
         then=[
             told.observed(end=failed_end(), failed=1),
             told.ended("failed"),
-            told.refused("jobledger.dev/backoff-limit is 0"),
+            told.refused("backoffLimit is 0"),
             told.failing(),
             told.failed(),
         ],
@@ -165,9 +165,7 @@ NOT_RETRIED = "the deadline over all attempts cannot be understood, so nothing i
         then=[
             told.observed(2, end=failed_end(90), failed=7),
             told.ended("failed", 2),
-            told.refused(
-                "2 failed attempts exhaust jobledger.dev/backoff-limit 1", attempt=2, limit=1
-            ),
+            told.refused("2 failed attempts exhaust backoffLimit 1", attempt=2, limit=1),
             told.failing(),
             told.failed(),
         ],

@@ -182,7 +182,7 @@ def done_without_uid(at: float) -> Step:
             told.vanished(asked=False),
             told.ended("failed", reason="JobDeleted", message=LOST, failure=FailureClass.HEAD_LOST),
             replace(
-                told.refused("jobledger.dev/backoff-limit is 0", reason="JobDeleted"),
+                told.refused("backoffLimit is 0", reason="JobDeleted"),
                 failure=FailureClass.HEAD_LOST,
             ),
             told.failing("JobDeleted", LOST),
@@ -214,7 +214,7 @@ def done_without_uid(at: float) -> Step:
             told.vanished(asked=False),
             told.ended("failed", reason="JobDeleted", message=LOST, failure=FailureClass.HEAD_LOST),
             told.granted(
-                "failed attempt 1 is within jobledger.dev/backoff-limit 1",
+                "failed attempt 1 is within backoffLimit 1",
                 reason="JobDeleted",
                 failure=FailureClass.HEAD_LOST,
             ),

@@ -175,8 +175,8 @@ def test_users_are_told_in_the_words_of_the_job_controller() -> None:
         for one in kubernetes_events(IDENTITY, event)
     ]
     retry = (
-        "Attempt 1 failed (BackoffLimitExceeded): failed attempt 1 is within jobledger.dev/backoff-limit 1; "
-        "another follows"
+        "Attempt 1 failed (BackoffLimitExceeded): failed attempt 1 is within "
+        "jobledger.dev/backoff-limit 1; another follows"
     )
     assert said == [
         ("Normal", "SuccessfulCreate", "Created job etl-gxqht"),

@@ -27,7 +27,7 @@ from tests.support.rows import WHEN
 
 SUSPENDED = manifest(20, generation=2, suspend=True, backoff_limit=1)
 RESUMED = manifest(40, generation=3, backoff_limit=1)
-WITHIN = "failed attempt 1 is within jobledger.dev/backoff-limit 1"
+WITHIN = "failed attempt 1 is within backoffLimit 1"
 DEADLINE = DecisionKind.JOB_DEADLINE
 CAUSE = "jobledger.dev/job-deadline-seconds 100 over all attempts"
 

@@ -26,6 +26,8 @@ from tests.support.records import NOON
 
 pytestmark = pytest.mark.postgres
 
+NOBODYS = "00000000-0000-0000-0000-000000000000"
+
 
 @pytest.fixture(scope="module")
 def parts(sample_url: str) -> Iterator[PageParts]:
@@ -122,6 +124,9 @@ def test_each_page_of_a_standby_that_lags_says_how_old_it_is(
     monkeypatch.setattr(page_wiring, "stale_since", lambda _: NOON)
     for path in pages:
         assert re.search(r"As of <time[^>]*2026-11-21T12:00:00", shown(served, path)), path
+        assert "As of <time" in shown(served, f"/jobs/{NOBODYS}", 404), (
+            "it may be younger than that"
+        )
         known = before[path]
         assert known is None or served.ask(PAGE + path).headers["ETag"] != known
 
