@@ -105,6 +105,28 @@ def test_a_ledger_that_is_made_beside_another_is_told(terminal: Terminal, place:
     assert f"--data-dir {second}" in again
 
 
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("decisions",), 0),
+        (("explain", "train"), ExitCode.NOT_FOUND),
+        (("history", "train", "-f"), ExitCode.NOT_FOUND),
+        (("what-if", "--backoff-limit", "1"), 0),
+        (("report", "failures"), 0),
+        (("replay",), 0),
+        (("verify",), 0),
+    ],
+)
+def test_an_answer_from_a_ledger_made_for_it_says_so(
+    terminal: Terminal, place: Path, words: tuple[str, ...], code: int
+) -> None:
+    """No decision is pending, nothing failed, no such job: of another ledger than was meant."""
+    made = place / "made"
+    asked = terminal.with_environment(JOBLEDGER_DATA_DIR=str(made))
+    assert f"the private one in {made}, made just now" in asked.jobledger(*words, code=code).err
+    assert "made just now" not in asked.jobledger(*words, code=code).err
+
+
 def test_run_ends_at_once_where_its_role_lacks_a_right(terminal: Terminal, ledger_url: str) -> None:
     """It used to warn at each append, for ever."""
     with psycopg.connect(plain_url(ledger_url), autocommit=True) as admin:

@@ -9,6 +9,7 @@ import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.job_names import complete_job
+from jobledger.adapters.cli.files.known_ledgers import tell_if_made
 from jobledger.adapters.cli.finding import choose, find_job, matches, named
 from jobledger.adapters.cli.output import errors, fail, marked
 from jobledger.adapters.forensics.bundle_files import read_file
@@ -83,6 +84,7 @@ def ledger_for(settings: Settings, *jobs: str) -> Iterator[Ledger | None]:
     if all(is_file(job) for job in jobs):
         yield None
         return
+    tell_if_made(settings)
     with ledger(settings) as opened:
         warn_of_a_standby(opened)
         yield opened

@@ -7,6 +7,9 @@ none. Somebody who controls a cluster with another directory would see an empty 
 import os
 from pathlib import Path
 
+from rich.text import Text
+
+from jobledger.adapters.cli.output import errors
 from jobledger.adapters.files.written_once import in_place_of
 from jobledger.adapters.settings import Settings, default_data_dir
 
@@ -52,6 +55,19 @@ def told_of_others(settings: Settings) -> str:
     """Return that there are other private ledgers and how they are read, or nothing."""
     found = [f"--data-dir {one}" for one in others(settings)] if is_private(settings) else []
     return f"another ledger is there: {' or '.join(found)}" if found else ""
+
+
+def tell_if_made(settings: Settings) -> None:
+    """Say, on standard error, that a command makes the ledger that it reads: it finds nothing.
+
+    Whoever forgets the data directory takes that for an answer.
+    """
+    if not is_private(settings) or is_there(settings.data_dir):
+        return
+    told = f"ledger: the private one in {settings.data_dir}, made just now"
+    errors.print(Text(told, style="dim"), soft_wrap=True)
+    if told := told_of_others(settings):
+        errors.print(Text(told, style="yellow"), soft_wrap=True)
 
 
 def _file() -> Path | None:

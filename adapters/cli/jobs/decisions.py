@@ -7,6 +7,7 @@ from msgspec.structs import asdict
 
 from jobledger.adapters.cli.files.dossiers import warn_of_a_standby
 from jobledger.adapters.cli.files.job_names import complete_job
+from jobledger.adapters.cli.files.known_ledgers import tell_if_made
 from jobledger.adapters.cli.finding import find_job
 from jobledger.adapters.cli.options import (
     LIMIT_MAX,
@@ -47,7 +48,9 @@ def decisions(
     data_dir: DataDir = None,
 ) -> None:
     """Show pending decisions by due time, or all decisions of one job."""
-    with ledger(settings_from(database_url, data_dir)) as opened:
+    settings = settings_from(database_url, data_dir)
+    tell_if_made(settings)
+    with ledger(settings) as opened:
         warn_of_a_standby(opened)
         if job is not None:
             row = find_job(opened.history, job, namespace, cluster)

@@ -11,6 +11,7 @@ import typer
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.dossiers import dossier, is_directory, is_file, warn_of_a_standby
 from jobledger.adapters.cli.files.job_names import complete_job
+from jobledger.adapters.cli.files.known_ledgers import tell_if_made
 from jobledger.adapters.cli.options import (
     PROCESSES_MAX,
     ClusterOption,
@@ -63,6 +64,7 @@ def replay(
     elif job is not None:
         results = dict(_directory(Path(job)))
     else:
+        tell_if_made(settings)
         with ledger(settings) as opened:
             warn_of_a_standby(opened)
             results = _everything(opened, processes or os.cpu_count() or 1)

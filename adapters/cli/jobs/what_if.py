@@ -8,6 +8,7 @@ import typer
 from rich.text import Text
 
 from jobledger.adapters.cli.files.dossiers import dossier, warn_of_a_standby
+from jobledger.adapters.cli.files.known_ledgers import tell_if_made
 from jobledger.adapters.cli.jobs import what_if_options as given
 from jobledger.adapters.cli.options import (
     ClusterOption,
@@ -87,6 +88,7 @@ def what_if(
     if job:
         jobs = [_one(settings, job, (namespace, cluster), read)]
     else:
+        tell_if_made(settings)
         with ledger(settings) as opened:
             warn_of_a_standby(opened)
             jobs = list(_of_period(opened, (namespace, cluster), (since, until), read))

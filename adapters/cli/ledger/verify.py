@@ -11,6 +11,7 @@ import typer
 from rich.progress import Progress
 
 from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.files.known_ledgers import tell_if_made
 from jobledger.adapters.cli.ledger.seal import SealsDir
 from jobledger.adapters.cli.options import (
     PROCESSES_MAX,
@@ -73,6 +74,7 @@ def verify(
         first=first, last=last or WHOLE.last, processes=processes or os.cpu_count() or 1
     )
     public = judge(key) if key is not None else None
+    tell_if_made(settings)
     with ledger(settings) as opened, progressing() as progress:
         report = walk(opened.engine, Counter(progress, "events"), extent)
         task = progress.add_task("seals", total=opened.seals.last_position())

@@ -10,6 +10,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from jobledger.adapters.cli.files.known_ledgers import tell_if_made
 from jobledger.adapters.cli.options import DataDir, ReportsDatabaseUrl, settings_from
 from jobledger.adapters.cli.output import console, errors
 from jobledger.adapters.cli.reporting import asked, options
@@ -91,6 +92,7 @@ def report(
 
 def _answer(settings: Settings, wanted: Report, question: Question) -> Answer:
     limit = TIME_LIMIT_SECONDS
+    tell_if_made(settings)
     with reading(settings, time_limit_seconds=limit) as engine, waiting(wanted.name, limit):
         return ask(engine, wanted, question)
 

@@ -18,6 +18,7 @@ from jobledger.adapters.cli.files.dossiers import (
     is_file,
     warn_of_a_standby,
 )
+from jobledger.adapters.cli.files.known_ledgers import tell_if_made
 from jobledger.adapters.cli.finding import called, called_so
 from jobledger.adapters.cli.jobs.standing import suggest_explain, tell_standing
 from jobledger.adapters.cli.options import (
@@ -92,6 +93,7 @@ def history(
                 "--follow goes with a job of the ledger and --output json, and with nothing else",
                 ExitCode.USAGE,
             )
+        tell_if_made(settings)
         with ledger(settings) as opened:
             warn_of_a_standby(opened)
             found = from_ledger(opened, job, namespace, cluster)
