@@ -1,6 +1,8 @@
 """Nobody changes or removes what is in the log, and the service writes through functions only."""
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -20,6 +22,7 @@ from tests.support.records import (
 
 pytestmark = pytest.mark.postgres
 
+INSTALLATION = Path(__file__).parents[3] / "docs" / "howto" / "install-on-postgres.md"
 PARTITION = "event_y2026m11"
 LOG_TABLES = ("event", PARTITION, "event_default")
 ALL_TABLES = (
@@ -111,6 +114,21 @@ def test_a_partition_that_is_made_later_is_protected_too(superuser: psycopg.Conn
     superuser.execute("SELECT ensure_partitions_v1('2031-03-05Z', '2031-03-05Z')")
     with pytest.raises(psycopg.Error, match="append-only"):
         superuser.execute("TRUNCATE event_y2031m03")
+
+
+def test_what_the_installation_page_shows_is_refused_on_a_log_without_events(
+    ledger_url: str,
+) -> None:
+    """Whoever follows the page has no event yet; a DELETE of none is refused by no trigger."""
+    shown = re.search(r'-c "(.+)"\nERROR:  (.+)', INSTALLATION.read_text())
+    assert shown
+    typed, said = shown.groups()
+    with (
+        psycopg.connect(plain_url(ledger_url)) as superuser,
+        pytest.raises(psycopg.Error) as refused,
+    ):
+        superuser.execute(typed)
+    assert refused.value.diag.message_primary == said
 
 
 @pytest.mark.parametrize("role", ["jobledger_app", "jobledger_report"])
