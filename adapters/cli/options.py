@@ -3,6 +3,7 @@
 What is not given comes from the environment, then from the defaults.
 """
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -129,4 +130,7 @@ def settings_from(
         where = ".".join(str(part) for part in first["loc"])
         fail(f"setting {where}: {first['msg']}", ExitCode.MISCONFIGURED)
     except SettingsError as error:
-        fail(f"setting: {error}; lists are written as JSON", ExitCode.MISCONFIGURED)
+        named = re.search(r'field "(\w+)"', str(error))
+        name = named[1] if named else ""
+        written = f"""JOBLEDGER_{name.upper()}='["one", "another"]'"""
+        fail(f"setting {name}: a list is written as JSON, {written}", ExitCode.MISCONFIGURED)

@@ -136,6 +136,15 @@ def test_a_namespace_of_no_letters_is_not_every_namespace(terminal: Terminal, op
     assert "it is empty; leave it out" in terminal.jobledger(*words, code=ExitCode.USAGE).err
 
 
+def test_a_list_that_is_no_json_is_told_as_it_is_to_be_written(terminal: Terminal) -> None:
+    told = terminal.with_environment(JOBLEDGER_JOB_KINDS="RayJob,Job").jobledger(
+        "get", code=ExitCode.MISCONFIGURED
+    )
+    assert_one_line(
+        told, """setting job_kinds: a list is written as JSON, JOBLEDGER_JOB_KINDS='["one"""
+    )
+
+
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
