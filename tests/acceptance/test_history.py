@@ -161,4 +161,6 @@ def test_a_job_is_followed_as_json_a_document_a_line(filled: Terminal) -> None:
 
 
 def test_a_bundle_cannot_be_followed(filled: Terminal) -> None:
-    filled.jobledger("history", "some.bundle", "--follow", code=ExitCode.USAGE)
+    for words in (("some.bundle",), ("failed", "--at", "3"), ("failed", "--table")):
+        told = filled.jobledger("history", *words, "--follow", code=ExitCode.USAGE).err
+        assert "of a job of the ledger: leave out --at, --table and --output yaml" in told

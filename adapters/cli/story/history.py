@@ -90,7 +90,7 @@ def history(
     if follow:
         if is_file(job) or at or attempts or output is Output.YAML:
             fail(
-                "--follow goes with a job of the ledger and --output json, and with nothing else",
+                "--follow is of a job of the ledger: leave out --at, --table and --output yaml",
                 ExitCode.USAGE,
             )
         tell_if_made(settings)
