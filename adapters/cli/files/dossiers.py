@@ -84,6 +84,13 @@ def ledger_for(settings: Settings, *jobs: str) -> Iterator[Ledger | None]:
     if all(is_file(job) for job in jobs):
         yield None
         return
+    with ledger_to_read(settings) as opened:
+        yield opened
+
+
+@contextmanager
+def ledger_to_read(settings: Settings) -> Iterator[Ledger]:
+    """Yield the opened ledger; say, on standard error, if it is new, or a standby that lags."""
     tell_if_made(settings)
     with ledger(settings) as opened:
         warn_of_a_standby(opened)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.files.dossiers import from_ledger, warn_of_a_standby
+from jobledger.adapters.cli.files.dossiers import from_ledger, ledger_to_read
 from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.options import (
     ClusterOption,
@@ -21,7 +21,7 @@ from jobledger.adapters.cli.options import (
 from jobledger.adapters.cli.output import fail
 from jobledger.adapters.files.written_once import in_place_of
 from jobledger.adapters.forensics.bundle_files import write
-from jobledger.adapters.ledger_wiring import Ledger, ledger
+from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.forensics.bundles.bundle import Bundle
 from jobledger.core.forensics.bundles.dossier import Dossier
@@ -49,8 +49,7 @@ def export(
     """Write a job with its events, its evidence and the proof of both as one file."""
     if to is None and sys.stdout.isatty():  # it holds what jobs said, as they said it
         fail("a bundle is not for a terminal; say --to FILE, or redirect it", ExitCode.USAGE)
-    with ledger(settings_from(database_url, data_dir)) as opened:
-        warn_of_a_standby(opened)
+    with ledger_to_read(settings_from(database_url, data_dir)) as opened:
         bundle = bundle_of(opened, from_ledger(opened, job, namespace, cluster))
     if to is None:
         write(bundle, sys.stdout)

@@ -5,9 +5,8 @@ from typing import Annotated
 import typer
 from msgspec.structs import asdict
 
-from jobledger.adapters.cli.files.dossiers import warn_of_a_standby
+from jobledger.adapters.cli.files.dossiers import ledger_to_read
 from jobledger.adapters.cli.files.job_names import complete_job
-from jobledger.adapters.cli.files.known_ledgers import tell_if_made
 from jobledger.adapters.cli.finding import find_job
 from jobledger.adapters.cli.options import (
     LIMIT_MAX,
@@ -19,7 +18,6 @@ from jobledger.adapters.cli.options import (
     settings_from,
 )
 from jobledger.adapters.cli.output import Output, show
-from jobledger.adapters.ledger_wiring import ledger
 from jobledger.core.jobs.rows import DecisionRow
 from jobledger.core.ports.history import History, JobFilter
 from jobledger.core.ports.pending import PendingDecisions
@@ -48,10 +46,7 @@ def decisions(
     data_dir: DataDir = None,
 ) -> None:
     """Show pending decisions by due time, or all decisions of one job."""
-    settings = settings_from(database_url, data_dir)
-    tell_if_made(settings)
-    with ledger(settings) as opened:
-        warn_of_a_standby(opened)
+    with ledger_to_read(settings_from(database_url, data_dir)) as opened:
         if job is not None:
             row = find_job(opened.history, job, namespace, cluster)
             rows = [

@@ -109,10 +109,7 @@ def get(
     settings = settings_from(database_url, data_dir, kubeconfig=kubeconfig)
     is_new = is_private(settings) and not is_there(settings.data_dir)
     with ledger(settings) as opened:
-        if output is Output.TABLE:
-            _tell_ledger(opened, settings, is_new=is_new)
-        else:
-            warn_of_a_standby(opened)
+        _tell_ledger(opened, settings, output, is_new=is_new)
         _warn_of_others(opened, settings)
         if job is not None:
             listed = _named(opened, job, namespace, cluster)
@@ -248,8 +245,11 @@ def _named(opened: Ledger, job: str, namespace: str, cluster: str) -> _Listed:
     return _Listed((), (_row(of_import),))
 
 
-def _tell_ledger(opened: Ledger, settings: Settings, *, is_new: bool) -> None:
+def _tell_ledger(opened: Ledger, settings: Settings, output: Output, *, is_new: bool) -> None:
     """Say which ledger it is, whether a service works on it, and which others there are."""
+    if output is not Output.TABLE:
+        warn_of_a_standby(opened)
+        return
     name = describe(opened.engine.url)
     if is_private(settings):
         name = f"the private one in {settings.data_dir}" + (", made just now" if is_new else "")

@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.files.dossiers import dossier, is_directory, is_file, warn_of_a_standby
+from jobledger.adapters.cli.files.dossiers import dossier, is_directory, is_file, ledger_to_read
 from jobledger.adapters.cli.files.job_names import complete_job
-from jobledger.adapters.cli.files.known_ledgers import tell_if_made
 from jobledger.adapters.cli.options import (
     PROCESSES_MAX,
     ClusterOption,
@@ -24,7 +23,7 @@ from jobledger.adapters.cli.options import (
 from jobledger.adapters.cli.output import Output, console, marked, show
 from jobledger.adapters.cli.progressing import counting
 from jobledger.adapters.forensics.bundle_files import read_file
-from jobledger.adapters.ledger_wiring import Ledger, ledger
+from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.postgres.refolding.replaying import replay_all
 from jobledger.core.forensics.replay.replay import Divergence, Replayed
 from jobledger.core.forensics.replay.replay import replay as decide_again
@@ -64,9 +63,7 @@ def replay(
     elif job is not None:
         results = dict(_directory(Path(job)))
     else:
-        tell_if_made(settings)
-        with ledger(settings) as opened:
-            warn_of_a_standby(opened)
+        with ledger_to_read(settings) as opened:
             results = _everything(opened, processes or os.cpu_count() or 1)
     _tell(results, output)
     if not all(result.is_reproduced for result in results.values()):

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import typer
 from rich.text import Text
 
-from jobledger.adapters.cli.files.dossiers import dossier, warn_of_a_standby
-from jobledger.adapters.cli.files.known_ledgers import tell_if_made
+from jobledger.adapters.cli.files.dossiers import dossier, ledger_to_read
 from jobledger.adapters.cli.jobs import what_if_options as given
 from jobledger.adapters.cli.options import (
     ClusterOption,
@@ -20,7 +19,7 @@ from jobledger.adapters.cli.options import (
 )
 from jobledger.adapters.cli.output import Output, console, errors, show, show_document
 from jobledger.adapters.cli.periods import instant
-from jobledger.adapters.ledger_wiring import Ledger, ledger
+from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.settings import Settings
 from jobledger.core.catalogue import JobEvent, read_event
 from jobledger.core.forensics.attempts import facts
@@ -88,9 +87,7 @@ def what_if(
     if job:
         jobs = [_one(settings, job, (namespace, cluster), read)]
     else:
-        tell_if_made(settings)
-        with ledger(settings) as opened:
-            warn_of_a_standby(opened)
+        with ledger_to_read(settings) as opened:
             jobs = list(_of_period(opened, (namespace, cluster), (since, until), read))
     answers = [(named, ask(known, change)) for named, known in jobs]
     known = experience(item for _, item in jobs) if estimate else None

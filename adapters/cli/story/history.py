@@ -16,9 +16,8 @@ from jobledger.adapters.cli.files.dossiers import (
     dossier,
     from_ledger,
     is_file,
-    warn_of_a_standby,
+    ledger_to_read,
 )
-from jobledger.adapters.cli.files.known_ledgers import tell_if_made
 from jobledger.adapters.cli.finding import called, called_so
 from jobledger.adapters.cli.jobs.standing import suggest_explain, tell_standing
 from jobledger.adapters.cli.options import (
@@ -41,7 +40,7 @@ from jobledger.adapters.cli.periods import instant
 from jobledger.adapters.cli.story.attempt_table import show_attempts
 from jobledger.adapters.cli.story.moments import tell_moment
 from jobledger.adapters.cli.story.story_lines import Printed, line_limit, print_lines, print_story
-from jobledger.adapters.ledger_wiring import Ledger, ledger
+from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.catalogue import read_event
 from jobledger.core.forensics.bundles.dossier import Dossier
@@ -93,9 +92,7 @@ def history(
                 "--follow is of a job of the ledger: leave out --at, --table and --output yaml",
                 ExitCode.USAGE,
             )
-        tell_if_made(settings)
-        with ledger(settings) as opened:
-            warn_of_a_standby(opened)
+        with ledger_to_read(settings) as opened:
             found = from_ledger(opened, job, namespace, cluster)
             _follow(opened, found, output, everything=everything)
         return
