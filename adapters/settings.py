@@ -5,6 +5,8 @@ Read from the environment (`JOBLEDGER_…`) and from flags.
 
 import os
 import socket
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -28,6 +30,9 @@ LogLevel = Annotated[
     Literal["debug", "info", "warning", "error"],
     BeforeValidator(lambda said: said.lower() if isinstance(said, str) else said),
 ]
+
+PREFIX = "JOBLEDGER_"
+"""What the name of every variable begins with; some settings have upstream's name as well."""
 
 OF_THE_SYSTEM = Path("/var/lib/jobledger")
 """Where root's data are, and those of a user without a home (who has to be let in there)."""
@@ -54,7 +59,7 @@ def default_data_dir() -> Path:
 class Settings(BaseSettings):
     """One installation of Jobledger."""
 
-    model_config = SettingsConfigDict(env_prefix="JOBLEDGER_", extra="ignore")
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore")
 
     database_url: SecretStr = Field(
         default=SecretStr(""),
@@ -271,3 +276,15 @@ class Settings(BaseSettings):
     def __repr__(self) -> str:
         """Return no value: some are secrets."""
         return "Settings(…)"
+
+
+def mistyped(variables: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the variables that set nothing, and whose name is nearly that of a setting, with that.
+
+    Others of our prefix may be Kubernetes' (`JOBLEDGER_SERVICE_HOST`) or somebody's own.
+    """
+    known = [f"{PREFIX}{name.upper()}" for name in Settings.model_fields]
+    for name in sorted(variables):
+        if name.startswith(PREFIX) and name not in known:
+            for meant in get_close_matches(name, known, n=1, cutoff=0.85):
+                yield name, meant

@@ -3,6 +3,7 @@
 What is not given comes from the environment, then from the defaults.
 """
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated
@@ -12,8 +13,8 @@ from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.output import Output, fail
-from jobledger.adapters.settings import Settings
+from jobledger.adapters.cli.output import Output, errors, fail, marked
+from jobledger.adapters.settings import Settings, mistyped
 
 DatabaseUrl = Annotated[
     str,
@@ -123,6 +124,9 @@ def settings_from(
         values["database_url"] = database_url
     if data_dir is not None:
         values["data_dir"] = data_dir.absolute()
+    for variable, meant in mistyped(os.environ):
+        told = f" {variable} is no setting and sets nothing; {meant} may be meant"
+        errors.print(marked("warning:", "yellow", told), soft_wrap=True)
     try:
         return Settings(**values)  # type: ignore[arg-type]  # checked by pydantic itself
     except ValidationError as error:

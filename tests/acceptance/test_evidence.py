@@ -56,8 +56,12 @@ def test_the_log_of_a_cluster_that_is_gone_explains_the_failure(
     (driver, *_) = [row for row in listed if row["source"] == "driver"]
     assert {type(row["size"]) for row in listed if row["what"] == "log"} == {int}
     assert {row["size"] for row in listed if row["what"] != "log"} == {None}
-    printed = nowhere.jobledger("evidence", "gone.bundle", driver["digest"][:12]).out
+    digest = driver["digest"][:12]
+    printed = nowhere.jobledger("evidence", "gone.bundle", digest).out
     assert "FileNotFoundError" in printed
+    shown = json.loads(nowhere.jobledger("evidence", "gone.bundle", digest, "-o", "json").out)
+    assert "FileNotFoundError" in shown["content"]
+    assert shown.items() >= driver.items()
 
 
 def test_a_job_that_its_user_deletes_before_its_end_leaves_its_log(

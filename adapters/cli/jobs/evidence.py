@@ -16,7 +16,7 @@ from jobledger.adapters.cli.options import (
     OutputOption,
     settings_from,
 )
-from jobledger.adapters.cli.output import Output, fail, show
+from jobledger.adapters.cli.output import Output, fail, show, show_document
 from jobledger.core.forensics.story.kept import kept
 from jobledger.core.values.visible_text import visible
 
@@ -40,11 +40,16 @@ def evidence(
         if not digest:
             show(output, rows, COLUMNS)
             return
-        named = {str(row["digest"]) for row in rows if str(row["digest"]).startswith(digest)}
-        if len(named - {""}) != 1:
-            told = f"{len(named - {''})} pieces of evidence begin with {digest}"
+        named = {str(row["digest"]): row for row in rows if str(row["digest"]).startswith(digest)}
+        if len(named) != 1:
+            told = f"{len(named)} pieces of evidence begin with {digest}"
             fail(f"{told}; `jobledger evidence {job}` lists them", ExitCode.NOT_FOUND)
-        content = found.evidence(named.pop())
+        ((whole, row),) = named.items()
+        content = found.evidence(whole)
     if content is None:
         fail(f"evidence {digest} is named, and is not here", ExitCode.NOT_FOUND)
-    sys.stdout.write(visible(content.decode(errors="replace").rstrip("\n")) + "\n")
+    log = content.decode(errors="replace")
+    if output is Output.TABLE:
+        sys.stdout.write(visible(log.rstrip("\n")) + "\n")
+        return
+    show_document(output, {**row, "content": log})

@@ -109,7 +109,8 @@ def dimensions(report: Report, by: Sequence[str]) -> tuple[str, ...]:
         fail(message, ExitCode.USAGE)
     for name in names:
         if name not in known and not (report.by_label and LABEL.fullmatch(name)):
-            _unknown(f"dimension of {report.name}", name, known, f"or '{NOTHING}'")
+            others = f"or label:NAME, or '{NOTHING}'" if report.by_label else f"or '{NOTHING}'"
+            _unknown(f"dimension of {report.name}", name, known, others)
     if "job" in names and "cluster" not in names:  # a job's name is its own in one cluster alone
         at = names.index("job")
         return (*names[:at], "cluster", *names[at:])

@@ -24,6 +24,12 @@ def test_jobs_of_one_name_in_two_clusters_are_two(typed: list[str], by: tuple[st
     assert dimensions(REPORTS["busiest"], typed) == by
 
 
+def test_labels_are_among_what_can_be_grouped_by(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit):
+        dimensions(REPORTS["busiest"], ["labl:team"])
+    assert "; or label:NAME, or 'nothing'" in capsys.readouterr().err
+
+
 def test_only_what_tells_of_failures_is_narrowed_by_a_cause(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
