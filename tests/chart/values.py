@@ -144,16 +144,6 @@ WRONG: dict[str, tuple[Values, str]] = {
         {"settings": {"control_namespaces": ["team-a"]}},
         "settings.control_namespaces names some, and settings.control is not namespaces",
     ),
-    "control of a namespace that is not watched": (
-        {
-            "settings": {
-                "control": "namespaces",
-                "namespaces": ["team-a"],
-                "control_namespaces": ["team-a", "team-b"],
-            }
-        },
-        "settings.control_namespaces names team-b, which settings.namespaces lacks",
-    ),
     "an account of nobody": (
         {"serviceAccount": {"create": False}},
         "say in serviceAccount.name which ServiceAccount there is",

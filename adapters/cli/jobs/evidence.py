@@ -40,7 +40,8 @@ def evidence(
         if not digest:
             show(output, rows, COLUMNS)
             return
-        named = {str(row["digest"]): row for row in rows if str(row["digest"]).startswith(digest)}
+        begun = (row for row in reversed(rows) if str(row["digest"]).startswith(digest))
+        named = {str(row["digest"]): row for row in begun}  # of several of one content the first
         if len(named) != 1:
             told = f"{len(named)} pieces of evidence begin with {digest}"
             fail(f"{told}; `jobledger evidence {job}` lists them", ExitCode.NOT_FOUND)

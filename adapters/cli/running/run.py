@@ -97,12 +97,6 @@ def contradiction(settings: Settings) -> str:
             "control_namespaces names some, and control is all: set control to namespaces, "
             "or name none"
         )
-    unwatched = [one for one in named if settings.namespaces and one not in settings.namespaces]
-    if control == "namespaces" and unwatched:
-        return (
-            f"control_namespaces names {unwatched[0]}, which is not watched: "
-            "name it among namespaces too (--namespace)"
-        )
     return ""
 
 

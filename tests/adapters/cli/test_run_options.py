@@ -44,10 +44,7 @@ def test_contradictions_are_refused(
     [
         ({"control": "namespaces"}, "names none: say which (--control-namespace)"),
         ({"control_namespaces": ("team-a",)}, "set control to namespaces, or name none"),
-        (
-            {"control": "namespaces", "control_namespaces": ("a",), "namespaces": ("b",)},
-            "names a, which is not watched",
-        ),
+        ({"control": "namespaces", "control_namespaces": ("a",), "namespaces": ("b",)}, ""),
         ({"control": "namespaces", "control_namespaces": ("a",)}, ""),
         ({"control": "namespaces", "control_namespaces": ("a",), "namespaces": ("a", "b")}, ""),
         ({"control": "nothing", "control_namespaces": ("a",)}, ""),
