@@ -126,6 +126,7 @@ class ShardTakeover:
 
     def _gain(self, gained: Mapping[int, int], held: Mapping[int, int]) -> None:
         self.first_looks.begin(held)
+        self.turn.footing.has_read()  # what is open now is loaded later: it may be set back between
         waiting = {shard: _Waiting(epoch) for shard, epoch in gained.items()}
         for stream in self.history.open_streams(sorted(gained)):
             waiting[shard_of(stream)].streams.append(stream)

@@ -21,7 +21,7 @@ from jobledger.core.rayjob.events.lifecycle import RetryGranted
 from jobledger.core.rayjob.observations.children import owner_uid
 from jobledger.core.rayjob.phases import FINAL, Phase
 from jobledger.core.rayjob.spec.spec import DeletionPolicy
-from jobledger.core.rayjob.state import RayJobState, selects_cluster, standing
+from jobledger.core.rayjob.state import RayJobState, selects_cluster, wants_poll
 from jobledger.core.rayjob.status.status import FIELDS, status
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import StreamId
@@ -109,10 +109,10 @@ def _unrest_of(state: RayJobState, job: Manifest | None, *, lost: bool) -> str:
 def _unseen_end(world: World, state: RayJobState) -> str:
     """Return that the Ray job of a job that waits has ended, which the next look at it will tell.
 
-    Only one that runs is looked at: one in ValidationFailed may.
+    One in ValidationFailed may run, and is looked at if its Ray job is known to be handed in.
     """
     attempt = state.attempt
-    looked_at = is_open(state) and standing(state) is Phase.RUNNING
+    looked_at = is_open(state) and wants_poll(state)
     if attempt is None or not looked_at or state.entrypoint.has_ended:
         return ""
     has_ended = world.heads.status(attempt.address, attempt.job_id) in TERMINAL
