@@ -18,7 +18,7 @@ pytestmark = pytest.mark.faults
 SEEDS = int(os.environ.get("JOBLEDGER_SEEDS", "100"))
 """How many first seeds are run; a quarter of a minute of CPU. The command above runs more."""
 
-TELLING = (405, 141, 386, 397, 189, 320, 140, 201)
+TELLING = (405, 369, 141, 686, 945, 46)
 """Seeds that meet everything, by the dice of today; others are tried after them, for a minute.
 
 Whoever changes what the dice are asked for sees this test among the slowest, and chooses anew.
