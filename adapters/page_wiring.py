@@ -20,7 +20,7 @@ from jobledger.adapters.http.page.parts import (
 from jobledger.adapters.ledger_wiring import Ledger, reports_engine
 from jobledger.adapters.postgres.checks.housekeeping import UNSEALED_EVENTS_MAX, lags
 from jobledger.adapters.postgres.connection.errors import ledger_errors
-from jobledger.adapters.postgres.connection.standby import stale_since
+from jobledger.adapters.postgres.connection.standby import ledger_stale_since, stale_since
 from jobledger.adapters.postgres.reports.asking.asking import ask, parameters, run, statement
 from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
 from jobledger.adapters.postgres.reports.asking.dimensions import BUCKETS
@@ -69,15 +69,10 @@ def page_parts(opened: Ledger, standing: Standing | None = None) -> PageParts:
         pending=opened.pending,
         now=SystemClock().now,
         health=lambda: [*_of_controller(standing), *_of_ledger(opened)],
-        stale_since=partial(_stale_since, opened),
+        stale_since=partial(ledger_stale_since, opened.engine),
         reports=LedgerReports(opened.url),
         similar=partial(similar_to, opened.engine),
     )
-
-
-def _stale_since(opened: Ledger) -> Instant | None:
-    with ledger_errors(opened.engine.url), opened.engine.connect() as connection:
-        return stale_since(connection)
 
 
 class LedgerReports:
@@ -210,7 +205,8 @@ _COUNTERS: Sequence[tuple[str, str, Mapping[str, str]]] = (
 def _of_ledger(opened: Ledger) -> Iterator[Finding]:
     with ledger_errors(opened.engine.url), opened.engine.connect() as connection:
         (state,) = run(connection, _STATE, {})
-    if (stale := _stale_since(opened)) is not None:
+        stale = stale_since(connection)
+    if stale is not None:
         yield Finding(
             what="Standby",
             told=f"as of {rfc3339(stale)}",

@@ -14,13 +14,12 @@ from jobledger.adapters.cli.finding import choose, find_job, matches, named
 from jobledger.adapters.cli.output import errors, fail, marked
 from jobledger.adapters.forensics.bundle_files import read_file
 from jobledger.adapters.ledger_wiring import Ledger, ledger
-from jobledger.adapters.postgres.connection.errors import ledger_errors
-from jobledger.adapters.postgres.connection.standby import stale_since
+from jobledger.adapters.postgres.connection.standby import ledger_stale_since
 from jobledger.adapters.settings import Settings
 from jobledger.core.errors import BrokenChain
 from jobledger.core.forensics.bundles.bundle import Bundle
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
-from jobledger.core.values.instants import Instant, rfc3339
+from jobledger.core.values.instants import rfc3339
 
 IN_THE_LEDGER = "the ledger"
 """Origin of a job that is in the log, and neither imported nor in a file."""
@@ -108,15 +107,9 @@ def found_in(opened: Ledger | None, job: str, namespace: str = "", cluster: str 
     return from_ledger(opened, job, namespace, cluster)
 
 
-def age_of_a_standby(opened: Ledger) -> Instant | None:
-    """Return when what the ledger tells was true, if a standby is asked that lags."""
-    with ledger_errors(opened.engine.url), opened.engine.connect() as connection:
-        return stale_since(connection)
-
-
 def warn_of_a_standby(opened: Ledger) -> None:
     """Say so, if what is told of a job may be out of date."""
-    if (stale := age_of_a_standby(opened)) is not None:
+    if (stale := ledger_stale_since(opened.engine)) is not None:
         told = f" a standby is asked, which has nothing newer than {rfc3339(stale)}"
         errors.print(marked("warning:", "yellow", told), soft_wrap=True)
 

@@ -10,12 +10,7 @@ from msgspec import structs
 from rich.text import Text
 
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.files.dossiers import (
-    age_of_a_standby,
-    from_ledger,
-    of_bundle,
-    warn_of_a_standby,
-)
+from jobledger.adapters.cli.files.dossiers import from_ledger, of_bundle, warn_of_a_standby
 from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.files.known_ledgers import (
     is_private,
@@ -38,6 +33,7 @@ from jobledger.adapters.cli.options import (
 from jobledger.adapters.cli.output import Output, console, errors, fail, marked, show
 from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.adapters.postgres.connection.errors import describe
+from jobledger.adapters.postgres.connection.standby import ledger_stale_since
 from jobledger.adapters.serving.standings import standings
 from jobledger.adapters.settings import Settings
 from jobledger.adapters.telemetry.clock import SystemClock
@@ -256,7 +252,8 @@ def _tell_ledger(opened: Ledger, settings: Settings, output: Output, *, is_new: 
         remember(settings)
     is_worked_on = any(one.owner and one.is_there for one in opened.replicas.holders())
     rest = "" if is_worked_on else "; no service works on it now"
-    if (stale := age_of_a_standby(opened)) is not None:  # the leases that it shows are as old
+    stale = ledger_stale_since(opened.engine)
+    if stale is not None:  # the leases that it shows are as old
         told = "its primary can say whether a service works on it"
         rest = f"; a standby, which has nothing newer than {rfc3339(stale)}: {told}"
     errors.print(Text(f"ledger: {name}{rest}", style="dim"), soft_wrap=True)

@@ -2,8 +2,9 @@
 
 from datetime import timedelta
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Engine, text
 
+from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.core.values.instants import Instant
 
 LATE = timedelta(minutes=1)
@@ -26,3 +27,9 @@ def stale_since(connection: Connection) -> Instant | None:
     if taken_over is None or found.now - taken_over < LATE:
         return None
     return taken_over
+
+
+def ledger_stale_since(engine: Engine) -> Instant | None:
+    """Ask `stale_since` on a connection of its own; raises `LedgerUnavailable`."""
+    with ledger_errors(engine.url), engine.connect() as connection:
+        return stale_since(connection)

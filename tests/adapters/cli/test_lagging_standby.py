@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import Engine
 from typer.testing import CliRunner
 
-from jobledger.adapters.cli.files import dossiers
 from jobledger.adapters.cli.main import app
+from jobledger.adapters.postgres.connection import standby
 from tests.support.ledgers import postgres_ledger
 from tests.support.lives import LIVES
 from tests.support.recorded import append_lives
@@ -44,7 +44,7 @@ def test_a_command_says_how_old_its_answer_is(
     ended = CliRunner().invoke(app, command, env=environment)
     assert ended.exit_code == 0, ended.output
     assert TOLD not in ended.stderr
-    monkeypatch.setattr(dossiers, "stale_since", lambda _: NOON)
+    monkeypatch.setattr(standby, "stale_since", lambda _: NOON)
     ended = CliRunner().invoke(app, command, env=environment)
     assert ended.stderr.count(TOLD) == 1
     assert "nothing newer than 2026-11-21T12:00:00Z" in ended.stderr

@@ -17,6 +17,7 @@ from jobledger.adapters.http.page.parts import PageParts
 from jobledger.adapters.http.server import HttpServer
 from jobledger.adapters.ledger_wiring import REPORT_SETTINGS, open_ledger, reports_engine
 from jobledger.adapters.page_wiring import page_parts
+from jobledger.adapters.postgres.connection import standby
 from jobledger.adapters.postgres.log import history as log_history
 from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
 from jobledger.core.ports.history import JobFilter
@@ -121,7 +122,7 @@ def test_each_page_of_a_standby_that_lags_says_how_old_it_is(
     pages = ("/jobs", f"/jobs/{job.stream_id}", "/pending", "/reports", "/reports/waste")
     before = {path: served.ask(PAGE + path).headers.get("ETag") for path in pages}
     assert all("standby" not in shown(served, path) for path in pages)
-    monkeypatch.setattr(page_wiring, "stale_since", lambda _: NOON)
+    monkeypatch.setattr(standby, "stale_since", lambda _: NOON)
     for path in pages:
         assert re.search(r"As of <time[^>]*2026-11-21T12:00:00", shown(served, path)), path
         assert "As of <time" in shown(served, f"/jobs/{NOBODYS}", 404), (
