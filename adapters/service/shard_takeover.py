@@ -83,6 +83,8 @@ class ShardTakeover:
     """Whether no shard is to be taken over before another: the ledger was set back."""
     _come: tuple[int, float] = (-1, 0.0)
     """How much had come in before anything was acted for, and since when it is so much."""
+    _gaining: frozenset[int] = frozenset()
+    """Shards that were gained, and of which the ledger has not said yet which jobs are open."""
     _gained: int = 0
     """How many shards were gained since none waited."""
 
@@ -107,8 +109,9 @@ class ShardTakeover:
         missed = self.turn.unheard if self.is_open else frozenset[int]()
         kept = {k: v for k, v in self._loaded.items() if held.get(k) == v and k not in missed}
         waiting = {k: v for k, v in self._waiting.items() if held.get(k) == v.epoch}
-        gained = held.keys() - kept.keys() - waiting.keys()
-        is_changed = is_set_back or gained or kept != self._loaded or waiting != self._waiting
+        gained = frozenset(held.keys() - kept.keys() - waiting.keys())
+        is_changed = is_set_back or kept != self._loaded or waiting != self._waiting
+        is_changed = is_changed or bool(gained or self._gaining)
         if not is_changed or self.stopping.is_set():
             return
         # A turn may have read jobs of any other before, under an epoch that has passed.
@@ -118,11 +121,11 @@ class ShardTakeover:
         self._loaded, self._waiting = kept, waiting
         self._taken_up = {k: v for k, v in self._taken_up.items() if kept.get(k) == v}
         self.leases.take_up(self._taken_up)
-        try:
-            if gained:
-                self._gain({shard: held[shard] for shard in gained}, held)
-        finally:
-            self.inbox.hold_back(self._waiting)
+        self._gaining = gained
+        self.inbox.hold_back(self._waiting.keys() | gained)  # whatever the ledger answers now
+        if gained:
+            self._gain({shard: held[shard] for shard in gained}, held)
+            self._gaining = frozenset()
 
     def _gain(self, gained: Mapping[int, int], held: Mapping[int, int]) -> None:
         self.first_looks.begin(held)
@@ -179,6 +182,7 @@ class ShardTakeover:
             [stream for shard in shards for stream in self._waiting[shard].streams]
         )
         self.slots.note_finished(self.history.finished(shards))
+        self.turn.footing.has_read()  # what asks the ledger comes before anything is let through
         self.inbox.hold_back(self._waiting.keys() - shards)
         self.set_back.tell()
         for shard in shards:

@@ -4,7 +4,7 @@ from jobledger.adapters.postgres.refolding.rebuilding import compare
 from jobledger.core.batchjob.decide.decide import BATCHJOB
 from jobledger.core.batchjob.phases import Phase
 from jobledger.core.batchjob.state import BatchJobState, is_final, is_open
-from jobledger.core.batchjob.status.status import FIELDS, status
+from jobledger.core.batchjob.status.status import FIELDS, RISING, status
 from jobledger.core.log.chain import canonical
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import StreamId
@@ -33,12 +33,12 @@ def unrest_of_batches(world: World) -> str:
     for story in world.witness.batches.stories.values():
         identity = story.state.identity
         job_of = jobs.get(identity.uid) if identity is not None else None
-        if reason := _unrest_of(story.state, job_of):
+        if reason := _unrest_of(story.state, job_of, lost=bool(story.lost)):
             return f"Job {identity.name if identity else '?'}: {reason}"
     return ""
 
 
-def _unrest_of(state: BatchJobState, job: Manifest | None) -> str:
+def _unrest_of(state: BatchJobState, job: Manifest | None, *, lost: bool) -> str:
     if job is None:
         return "" if state.deleted_at is not None else "its object is gone and it is not"
     if state.recorded is not None and state.recorded.behind:
@@ -51,7 +51,10 @@ def _unrest_of(state: BatchJobState, job: Manifest | None) -> str:
         return f"it is {state.phase.value or 'new'}"
     if is_final(state) and is_open(state):
         return "it has ended and is open"
-    if (shown := _plain(child(job, "status"))) != (is_so := _plain(status(state))):
+    shows, meant = dict(child(job, "status")), status(state)
+    if lost and is_final(state):  # an end shows what was counted, be it that the log has lost that
+        shows |= {key: meant[key] for key in RISING if shows.get(key, 0) > meant.get(key, 0)}  # type: ignore[operator]
+    if (shown := _plain(shows)) != (is_so := _plain(meant)):
         return f"it shows {shown!r} and is {is_so!r}"
     return ""
 

@@ -7,7 +7,7 @@ from itertools import accumulate
 from jobledger.core.batchjob.decide.decide import BATCHJOB
 from jobledger.core.batchjob.events import BatchJobEvent
 from jobledger.core.batchjob.names import ATTEMPT_LABEL
-from jobledger.core.batchjob.state import BatchJobState, is_final
+from jobledger.core.batchjob.state import BatchJobState
 from jobledger.core.batchjob.status.status import status
 from jobledger.core.catalogue import read_event
 from jobledger.core.jobs.events import EffectRequested, RecoveredFromCluster
@@ -143,9 +143,7 @@ class BatchWitness:
             self.late_uids.add(uid)
             return
         self.created[owner, name] += 1
-        story = self.story(self.streams[owner])
-        ends = is_final(story.state) or owner in self.ended
-        require(not ends, f"Job {name} is made after the end of its job")
+        require(owner not in self.ended, f"Job {name} is made after the end of its job")
         for other in attempts_jobs(self.api):
             is_known = text(other, "metadata", "uid") not in {uid, *self.late_uids}
             others = users_job_of(other) == owner and is_known

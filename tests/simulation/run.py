@@ -241,7 +241,7 @@ class Run:
         while world.faults.late:
             self._do("net", self._land_late)
         for replica in world.replicas:
-            replica.frozen_until = 0.0
+            replica.frozen_until = replica.deaf_until = replica.lapsed_until = 0.0
             replica.clock.set_skew(0)
         reason, quiet = "", 0
         for _ in range(CALM_ROUNDS_MAX):

@@ -15,7 +15,7 @@ from jobledger.core.trainjob.building.runtimes import trainjob_owner
 from jobledger.core.trainjob.decide.decide import TRAINJOB
 from jobledger.core.trainjob.events import TrainJobEvent
 from jobledger.core.trainjob.phases import CREATED, TERMINAL
-from jobledger.core.trainjob.state import TrainJobState, is_final
+from jobledger.core.trainjob.state import TrainJobState
 from jobledger.core.trainjob.status.status import status
 from jobledger.core.trainjob.status.status_format import TRAINJOB_STATUS
 from jobledger.core.values.documents import Manifest, items, text
@@ -111,8 +111,7 @@ class TrainWitness:
         story = self.story(self.streams[owner])
         if change.kind == "seen" and change.before is None:
             self.created[owner] += 1
-            ended = is_final(story.state) or owner in self.ended
-            require(not ended, f"JobSet {name} is made after the end of its job")
+            require(owner not in self.ended, f"JobSet {name} is made after the end of its job")
         elif _leaves(change) and not text(change.before, "metadata", "deletionTimestamp"):
             asked = _asked(story, EffectKind.DELETE_JOBSET)
             require(asked > 0, f"JobSet {name} is deleted, and was not meant")

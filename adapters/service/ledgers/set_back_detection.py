@@ -75,12 +75,11 @@ class SetBackDetection:
         return True
 
     def tell(self) -> None:
-        """Tell jobs that were read anew that their streams end earlier; raises as the store.
+        """Tell jobs that were read anew that their streams end earlier.
 
         They hear of it before all that waits in the inbox: a decision of the lost past may be in it
         that fell due before anybody had looked at the log.
         """
-        self._turn.footing.has_read()
         known, self._known = self._known, {}
         self._inbox.put_back(
             [

@@ -19,7 +19,7 @@ from jobledger.core.errors import RequestInvalid
 from jobledger.core.jobs.control.status_writers import OUR_MANAGER
 from jobledger.core.kinds import AnyKind
 from jobledger.core.ports.cluster import Cluster
-from jobledger.core.values.documents import Json, Manifest, child, text
+from jobledger.core.values.documents import Json, Manifest, child, number, text
 
 log = get_logger(__name__)
 
@@ -50,7 +50,7 @@ class StatusWrite:
             return self._without(left_out)()
         self.sends(self.status)
         if self.kind.status_format.is_merged:
-            return self._patched(self.status, self.job.version)
+            return self._merged()
         try:
             return self._whole()
         except RequestInvalid as error:
@@ -64,6 +64,22 @@ class StatusWrite:
         lacking = left_out & undeclared_in(str(refused)).keys()
         self.undeclared.note(*where, lacking, self.now)
         return answer
+
+    def _merged(self) -> Manifest:
+        """Merge it; a counter that is shown higher, of events that the log has lost, stays."""
+        try:
+            return self._patched(self.status, self.job.version)
+        except RequestInvalid:
+            higher = self._counted_higher()
+            if not higher:
+                raise
+        return self._patched({**self.status, **higher}, self.job.version)
+
+    def _counted_higher(self) -> dict[str, Json]:
+        """Return the counters that may not fall and are higher than they were to be written."""
+        shown = child(self._as_it_is() or {}, "status")
+        counts = ((name, number(shown, name) or 0) for name in self.kind.status_format.rising)
+        return {name: count for name, count in counts if count > (number(self.status, name) or 0)}
 
     def _without(self, fields: Collection[str]) -> "StatusWrite":
         kept = {name: value for name, value in self.status.items() if name not in fields}
@@ -85,13 +101,17 @@ class StatusWrite:
                 raise
         return self._cleared(self._applied(self._noted(emptied)))
 
-    def _emptied(self) -> Manifest | None:
-        """Take away what others left; None if there is nothing, or on a version not known yet."""
+    def _as_it_is(self) -> Manifest | None:
+        """Ask for the object; None if it is gone, or of a version that is not known yet."""
         identity = self.job.identity
         found = self.cluster.get(self.kind.resource, identity.namespace, identity.name)
-        if found is None or text(found, "metadata", "resourceVersion") != self.job.version:
-            return None
-        emptied = self._cleared(found)
+        version = text(found, "metadata", "resourceVersion") if found is not None else ""
+        return found if version == self.job.version else None
+
+    def _emptied(self) -> Manifest | None:
+        """Take away what others left; None if there is nothing, or on a version not known yet."""
+        found = self._as_it_is()
+        emptied = self._cleared(found) if found is not None else None
         return None if emptied is found else emptied
 
     def _cleared(self, answer: Manifest) -> Manifest:

@@ -25,6 +25,9 @@ MESSAGE_MAX = 32_768
 COUNTERS = frozenset({"active", "ready", "succeeded", "failed", "terminating"})
 """Fields that count Pods: each status has them all."""
 
+RISING = frozenset({"succeeded", "failed"})
+"""Those that never fall."""
+
 FIELDS = COUNTERS | {"startTime", "completionTime", "conditions"}
 """Every field of the status that is ours."""
 

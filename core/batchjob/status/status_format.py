@@ -4,7 +4,7 @@ It is merged: the API server's own defaults and the counters of finished Pods ar
 """
 
 from jobledger.core.batchjob.names import MANAGED_BY
-from jobledger.core.batchjob.status.status import COUNTERS, FIELDS
+from jobledger.core.batchjob.status.status import COUNTERS, FIELDS, RISING
 from jobledger.core.jobs.control.controller_fields import ControllerFields
 from jobledger.core.jobs.status.status_format import StatusFormat
 from jobledger.core.values.documents import Manifest, items, number, text
@@ -25,7 +25,12 @@ def _milestone(status: Manifest) -> str:
 
 
 BATCHJOB_STATUS = StatusFormat(
-    fields=FIELDS, milestone=_milestone, words=_words, is_merged=True, counters=COUNTERS
+    fields=FIELDS,
+    milestone=_milestone,
+    words=_words,
+    is_merged=True,
+    counters=COUNTERS,
+    rising=RISING,
 )
 
 BATCHJOB_CONTROLLER = ControllerFields(

@@ -2,12 +2,14 @@
 
 import pytest
 
-from jobledger.core.ports.cluster import BATCH_JOBS
+from jobledger.core.errors import RequestInvalid
+from jobledger.core.ports.cluster import BATCH_JOBS, Resource
 from jobledger.core.values.documents import Manifest, child
 from tests.adapters.service.chosen_steps import chosen
 from tests.adapters.service.job_lives import JOB_LIVES, Life, retried
 from tests.support.crash_points import Fuse, Mode
 from tests.support.effectful_steps import knowing_effects
+from tests.support.job_status_rules import problems
 from tests.support.job_world import JobWorld, a_job
 
 
@@ -62,6 +64,31 @@ def test_a_start_is_taken_as_it_is_shown_by_a_clock_that_is_behind() -> None:
     world.run(lambda: world.condition("Complete") != "", "the job is complete")
     assert child(world.etl, "status")["startTime"] == start
     assert {"LedgerBehindFound", "StatusWriteFailed"}.isdisjoint(world.told(stream))
+
+
+def test_a_counter_that_is_shown_higher_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a ledger has lost its last events: an API server lets none fall."""
+    world = JobWorld()
+    world.ends = ["Failed"]
+    stream = world.give(a_job(retries=0))
+    world.run(lambda: world.condition("Failed") != "", "the job has failed")
+    patch = world.cluster.merge_patch
+
+    def strictly(
+        resource: Resource, namespace: str, name: str, sent: Manifest, *, subresource: str = ""
+    ) -> Manifest:
+        there = child(world.etl, "status") if resource is BATCH_JOBS and name == "etl" else {}
+        found = problems(there, child(sent, "status")) if subresource else []
+        if any("falls" in one for one in found):
+            raise RequestInvalid(str(found))
+        return patch(resource, namespace, name, sent, subresource=subresource)
+
+    monkeypatch.setattr(world.cluster, "merge_patch", strictly)
+    shown = {**child(world.etl, "status"), "failed": 5}
+    world.cluster.edit(BATCH_JOBS, "ml", "etl", status={**shown, "ready": 1})
+    world.run(lambda: child(world.etl, "status").get("ready") == 0, "the rest is mended")
+    assert child(world.etl, "status") == shown
+    assert "StatusWriteFailed" not in world.told(stream)
 
 
 def edited(job: Manifest, limit: str) -> Manifest:

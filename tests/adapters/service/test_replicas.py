@@ -1,9 +1,5 @@
 """Two replicas on one ledger and one cluster: shards lost and gained."""
 
-import pytest
-
-from jobledger.adapters.service.resync.first_looks import CLOCKS_APART_MAX
-from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS
 from jobledger.core.values.documents import child
 from jobledger.core.values.ids import SHARDS, StreamId, shard_of
@@ -185,31 +181,24 @@ def test_decisions_of_shards_that_are_held_but_not_taken_up_are_not_told() -> No
     assert len(fired) == 1
 
 
-def test_what_a_turn_read_before_its_shard_was_loaded_is_read_anew(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The shard was held and lost again while its open jobs could not be read."""
+def test_what_a_turn_read_before_its_shard_was_loaded_is_read_anew() -> None:
+    """The shard was gained after the leases were followed, and lost again before they were."""
     two = TwoReplicas()
-
-    def away(*args: object) -> object:
-        raise LedgerUnavailable(str(len(args)))
-
-    monkeypatch.setattr(two.b.controller._stopping, "wait", lambda _: False)  # noqa: SLF001 no pause
-    with monkeypatch.context() as outage:
-        outage.setattr(two.world.history, "open_streams", away)
-        two.pass_by(LEASE_SECONDS + 1, two.b)
-        two.settle(two.b)
-        two.world.clock.advance(CLOCKS_APART_MAX.total_seconds() + 1)  # it is of this holder's time
-        stream = two.create()
-        two.settle(two.b)
-        assert two.world.store.read_stream(stream), "its turn has read and written it"
-        two.pass_by(LEASE_SECONDS + 1, two.a)
+    stream = two.create(shutdownAfterJobFinishes=True)
     two.settle(two.a)
-    assert two.world.phase("train") == "Running"
+    two.pass_by(LEASE_SECONDS + 1, two.b)
+    two.world.cluster.merge_patch(RAYJOBS, "ml", "train", {"metadata": {"labels": {"a": "b"}}})
+    two.world.cluster.deliver()
+    two.b.turn.run_once(wait_seconds=0)
+    assert two.b.slots.held(stream) is not None, "its turn has read it"
+    two.pass_by(LEASE_SECONDS + 1, two.a)
+    two.world.cluster.merge_patch(RAYJOBS, "ml", "train", {"spec": {"suspend": True}})
+    two.settle(two.a)
+    assert two.world.phase("train") == "Suspended"
     two.pass_by(LEASE_SECONDS + 1, two.b)
     two.b.inbox.take(1000, 0)  # not even what it has heard tells it
     two.b.turn.unheard.clear()
     two.b.controller.run_once(wait_seconds=0)
     fresh = two.b.slots.held(stream)
     assert fresh is not None
-    assert fresh.view.state.phase == "Running"
+    assert fresh.view.state.phase == "Suspended"

@@ -1,19 +1,22 @@
 """A ledger that is set back under a service that goes on: it acts on nothing that is lost."""
 
+import itertools
 from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
 
 from jobledger.adapters.service.objects.object_cache import ObjectCache, pack_status
+from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS
+from jobledger.core.ports.history import JobFilter
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import SHARDS, StreamId
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP, is_over
 from tests.support.service_world import ServiceWorld
 from tests.support.set_back import kept
-from tests.support.train_world import TrainWorld
+from tests.support.train_world import TrainWorld, torch_runtime
 
 
 def told(world: ServiceWorld, stream: StreamId) -> list[str]:
@@ -67,8 +70,15 @@ def test_a_deadline_of_the_lost_past_does_not_end_a_job_that_is_over() -> None:
     assert "JobFailed" not in told(world, stream)
 
 
-def test_nor_does_one_that_fell_due_before_the_loss_was_noticed() -> None:
-    """It waits in the inbox already when everything is read anew."""
+@pytest.mark.parametrize("unanswered", [0, 1, 2])
+def test_nor_does_one_that_fell_due_before_the_loss_was_noticed(
+    unanswered: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits in the inbox already when everything is read anew.
+
+    And goes on waiting while the ledger does not answer the first, or the second, question how far
+    it goes.
+    """
     world = TrainWorld()
     world.install_runtime()
     world.jobsets.holds = True
@@ -83,9 +93,38 @@ def test_nor_does_one_that_fell_due_before_the_loss_was_noticed() -> None:
     while world.service.alarms.run_once():  # type: ignore[attr-defined]  # stepped ones
         pass
     world.service.controller.keep_leases()
+    asked, answer = itertools.count(1), world.store.last_position
+
+    def last_position() -> int:
+        if next(asked) == unanswered:
+            raise LedgerUnavailable("it does not answer")
+        return answer()
+
+    monkeypatch.setattr(world.store, "last_position", last_position)
     world.run(lambda: "RecoveredFromCluster" in told(world, stream), "it is taken over")
+    assert next(asked) > unanswered
     assert (world.condition("Complete")[0], world.condition("Failed")[0]) == ("True", "")
     assert "TrainJobFailed" not in told(world, stream)
+
+
+def test_a_change_of_the_runtime_that_is_lost_is_noticed_anew() -> None:
+    """Else a build that fails for good is tried again for ever, as if the change still came."""
+    world = TrainWorld()
+    world.install_runtime()
+    stream = world.train(trainer={"env": [{"name": "PET_NNODES", "value": "9"}]})
+    world.run(lambda: "JobsBuildFailed" in told(world, stream), "the build to fail")
+    set_back = kept(world.store, world.lease_table)
+    runtime = torch_runtime()
+    runtime["spec"]["mlPolicy"]["numNodes"] = 3
+    world.install_runtime(runtime)
+    world.run(lambda: told(world, stream).count("JobsBuildFailed") == 2, "it to fail again")
+    set_back()
+    world.service.controller.keep_leases()
+    world.run(lambda: "RecoveredFromCluster" in told(world, stream), "it is taken over")
+    world.run(lambda: True, "nothing is left to do")
+    (row,) = world.history.jobs(JobFilter(), 2)
+    waiting = [one for one in world.history.decisions(row.stream_id) if one.state == "pending"]
+    assert waiting == []
 
 
 def test_a_retry_that_is_lost_goes_on_on_its_raycluster() -> None:

@@ -48,25 +48,24 @@ def tell_progress(around: EventHandlers, manifest: Manifest, at: Instant) -> Non
         around.inbox.put(stream, seen)
 
 
-def tell_objects(around: EventHandlers, job: CachedJob, at: Instant) -> None:
-    """Tell a TrainJob of its objects, as they were last seen: of an end last."""
-    tell_all_conditions(around, job, at)
-    tell_jobsets(around, job, at)
+def tell_objects(around: EventHandlers, job: CachedJob, at: Instant, mark: str = "") -> None:
+    """Tell a TrainJob of its runtime and its objects, as they were last seen: of an end last.
 
-
-def tell_jobsets(around: EventHandlers, job: CachedJob, at: Instant, mark: str = "") -> None:
-    """Tell a TrainJob of its JobSet, as it was last seen; with a `mark` that is news again."""
+    With a `mark` that is news again.
+    """
+    tell_runtime(around, job, at, mark)
+    _tell_all_conditions(around, job, at, mark)
     stream = job.identity.stream_id
     for item in around.live.children_of("JobSet", job):
         around.inbox.put(stream, marked(see_jobset(job, item.manifest, at), stream, mark))
 
 
-def tell_runtime(around: EventHandlers, job: CachedJob, at: Instant) -> None:
-    """Tell a TrainJob of its runtime, as it was last seen."""
-    found = around.live.runtime(job.runtime)
+def tell_runtime(around: EventHandlers, job: CachedJob, at: Instant, mark: str = "") -> None:
+    """Tell a TrainJob of its runtime, as it was last seen; with a `mark` that is news again."""
+    found, stream = around.live.runtime(job.runtime), job.identity.stream_id
     if found is not None:
-        seen = see_runtime(job.identity.stream_id, found.digest, found.version, at)
-        around.inbox.put(job.identity.stream_id, seen)
+        seen = see_runtime(stream, found.digest, found.version, at)
+        around.inbox.put(stream, marked(seen, stream, mark))
 
 
 class RuntimeListener:
@@ -235,7 +234,7 @@ def _secrets_of_snapshot(manifest: Manifest) -> frozenset[str]:
     return secrets_in(held, None)
 
 
-def tell_all_conditions(around: EventHandlers, job: CachedJob, at: Instant) -> None:
+def _tell_all_conditions(around: EventHandlers, job: CachedJob, at: Instant, mark: str) -> None:
     """Tell a TrainJob what plugins make of each of its objects, as they were last seen."""
     if not around.mapper.of(TrainInstallation).policy.propagates:
         return
@@ -246,14 +245,20 @@ def tell_all_conditions(around: EventHandlers, job: CachedJob, at: Instant) -> N
     }
     for kind in sorted(kinds):
         for item in around.live.children_of(kind, job):
-            tell_conditions(around, job, kind, item.manifest, at)
+            tell_conditions(around, job, kind, item.manifest, at, mark)
 
 
 def tell_conditions(
-    around: EventHandlers, job: CachedJob, kind: str, manifest: Manifest, at: Instant
+    around: EventHandlers,
+    job: CachedJob,
+    kind: str,
+    manifest: Manifest,
+    at: Instant,
+    mark: str = "",
 ) -> None:
-    """Tell a TrainJob what plugins make of one of its objects."""
-    if not around.concerns_us(job.identity.stream_id):
+    """Tell a TrainJob what plugins make of one of its objects; with a `mark` that is news again."""
+    stream = job.identity.stream_id
+    if not around.concerns_us(stream):
         return
     for seen in around.remembered(PluginConditions).about(around.mapper, job, kind, manifest, at):
-        around.inbox.put(job.identity.stream_id, seen)
+        around.inbox.put(stream, marked(seen, stream, mark))

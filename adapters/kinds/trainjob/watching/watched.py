@@ -7,7 +7,6 @@ from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.kinds.trainjob.watching.listeners import (
     DependentListener,
     RuntimeListener,
-    tell_jobsets,
     tell_objects,
     tell_progress,
     tell_runtime,
@@ -81,14 +80,13 @@ def _gone(stream: StreamId, at: Instant) -> TrainJobGone:
 def _tell_related(
     around: EventHandlers, known: CachedJob | None, job: CachedJob, at: Instant
 ) -> None:
-    if known is None or known.runtime != job.runtime:
-        tell_runtime(around, job, at)
     if known is None or job.recorded or known.recorded:
         tell_objects(around, job, at)
+    elif known.runtime != job.runtime:
+        tell_runtime(around, job, at)
 
 
 def _retell(around: EventHandlers, job: CachedJob, at: Instant) -> None:
-    tell_runtime(around, job, at)
     tell_objects(around, job, at)
     _forget(around, job.identity.stream_id)
     tell_progress(around, job.newest, at)
@@ -154,7 +152,7 @@ TRAINJOB_WATCHING = KindWatching(
     see=see_trainjob,
     gone=_gone,
     tell_related=_tell_related,
-    tell_children=tell_jobsets,
+    tell_children=tell_objects,
     retell=_retell,
     noted=_noted,
     forget=_forget,
