@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from jobledger.adapters.forensics.archiving import ArchiveParts, Progress
 from jobledger.adapters.forensics.sealed import WHAT_TO_DO, SealOptions, require_same, seal_new
 from jobledger.adapters.forensics.signing import signer
-from jobledger.adapters.http.api.application import Sources, api_routes, on_http_exception
+from jobledger.adapters.http.api.application import api_routes, on_http_exception
 from jobledger.adapters.http.api.guard import Guard, KnownToken, Reviewer, is_loopback
 from jobledger.adapters.http.api.openapi import openapi
 from jobledger.adapters.http.api.review import Creator, KubernetesReviewer
@@ -224,16 +224,12 @@ def reviewer_of(settings: Settings, cluster: Callable[[], Creator]) -> Reviewer 
     )
 
 
-def with_api(
-    app: Starlette, sources: Sources, reviewer: Reviewer | None, pages: PageParts | None = None
-) -> ASGIApp:
-    """Return an application that serves the JSON API too, and the pages if given; guarded."""
+def with_api(app: Starlette, pages: PageParts, reviewer: Reviewer | None) -> ASGIApp:
+    """Return an application that serves the JSON API and the pages too; guarded."""
     description = openapi(importlib.metadata.version("jobledger"))
-    app.router.routes.extend(api_routes(sources, description))
-    app.add_exception_handler(HTTPException, on_http_exception)
-    if pages is None:
-        return Guard(app, reviewer)
+    app.router.routes.extend(api_routes(pages.sources, description, pages.stale_since))
     app.router.routes.extend(page_routes(pages))
+    app.add_exception_handler(HTTPException, on_http_exception)
     return Door(Guard(app, reviewer), reviewer)
 
 
@@ -242,7 +238,7 @@ def with_api_if_allowed(
 ) -> ASGIApp:
     """Return the application with API and pages, or without if nobody may read; the log says so."""
     try:
-        return with_api(app, pages.sources, reviewer_of(settings, cluster), pages)
+        return with_api(app, pages, reviewer_of(settings, cluster))
     except LedgerMisconfigured as error:
         log.warning("api_not_served", why=str(error))
         return app

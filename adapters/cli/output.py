@@ -123,14 +123,24 @@ def plain(value: object) -> object:
     return value
 
 
-def show(output: Output, rows: Sequence[Mapping[str, object]], columns: Iterable[str]) -> None:
-    """Print rows: the named columns as a table, or everything in a machine's form."""
+def show(
+    output: Output,
+    rows: Sequence[Mapping[str, object]],
+    columns: Iterable[str],
+    none: str = "none found",
+) -> None:
+    """Print rows: the named columns as a table, or everything in a machine's form.
+
+    Without rows a reader of tables is told `none`, on standard error, as kubectl does.
+    """
     if output is Output.JSON:
         print_json([plain(row) for row in rows])
     elif output is Output.YAML:
         sys.stdout.write(yaml.safe_dump([plain(row) for row in rows], sort_keys=False))
-    else:
+    elif rows:
         print_table(rows, list(columns))
+    else:
+        errors.print(Text(none, style="dim"), soft_wrap=True)
 
 
 def show_document(output: Output, document: Mapping[str, object]) -> None:

@@ -70,7 +70,7 @@ def serving(url: str, engine: Engine) -> Iterator[tuple[str, History]]:
     """Yield the address of pages on a ledger, and its tables."""
     opened = open_ledger(url, engine)
     parts = replace(page_parts(opened), now=lambda: NOON + LATER)
-    http = HttpServer(with_api(Starlette(), opened, None, parts), "127.0.0.1", 0)
+    http = HttpServer(with_api(Starlette(), parts, None), "127.0.0.1", 0)
     http.start()
     try:
         yield http.url, opened.history

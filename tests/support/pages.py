@@ -95,7 +95,7 @@ def serving(pages: Pages, reviewer: Reviewer | None = None) -> Iterator[Pages]:
         now=pages.clock,
         health=lambda: pages.findings,
     )
-    server = HttpServer(with_api(Starlette(), parts.sources, reviewer, parts), "127.0.0.1", 0)
+    server = HttpServer(with_api(Starlette(), parts, reviewer), "127.0.0.1", 0)
     server.start()
     pages.url = server.url
     try:

@@ -22,6 +22,11 @@ def is_private(settings: Settings) -> bool:
     return not settings.database_url.get_secret_value()
 
 
+def private_name(settings: Settings, *, is_new: bool) -> str:
+    """Return what a private ledger is called, and whether a command has just made it."""
+    return f"the private one in {settings.data_dir}" + (", made just now" if is_new else "")
+
+
 def is_there(data_dir: Path) -> bool:
     """Return whether a directory holds a ledger, as far as this user may look into it."""
     try:
@@ -64,8 +69,9 @@ def tell_if_made(settings: Settings) -> None:
     """
     if not is_private(settings) or is_there(settings.data_dir):
         return
-    told = f"ledger: the private one in {settings.data_dir}, made just now"
-    errors.print(Text(told, style="dim"), soft_wrap=True)
+    errors.print(
+        Text(f"ledger: {private_name(settings, is_new=True)}", style="dim"), soft_wrap=True
+    )
     if told := told_of_others(settings):
         errors.print(Text(told, style="yellow"), soft_wrap=True)
 

@@ -56,7 +56,7 @@ def decisions(
         else:
             wanted = JobFilter(cluster=cluster, namespace=namespace, open_only=True)
             rows = pending_of(opened.pending, opened.history, wanted, limit)
-    show(output, rows, COLUMNS)
+    show(output, rows, COLUMNS, "no decision is pending" if job is None else "no decisions")
 
 
 def pending_of(

@@ -38,7 +38,7 @@ def evidence(
     with dossier(settings_from(database_url, data_dir), job, namespace, cluster) as found:
         rows = [asdict(one) for one in kept(found.read())]
         if not digest:
-            show(output, rows, COLUMNS)
+            show(output, rows, COLUMNS, "no evidence was kept")
             return
         begun = (row for row in reversed(rows) if str(row["digest"]).startswith(digest))
         named = {str(row["digest"]): row for row in begun}  # of several of one content the first

@@ -15,6 +15,7 @@ from jobledger.adapters.cli.files.job_names import complete_job
 from jobledger.adapters.cli.files.known_ledgers import (
     is_private,
     is_there,
+    private_name,
     remember,
     told_of_others,
 )
@@ -123,7 +124,7 @@ def get(
         far = standings(opened.history, rows, SystemClock().now())
         named = {row.stream_id: called(opened.history, row) for row in failed_of(rows)[:1]}
     columns = (*COLUMNS, "progress") if far else COLUMNS
-    show(output, list(_all_shown(listed, held, far, output)), columns)
+    show(output, list(_all_shown(listed, held, far, output)), columns, "no jobs found")
     if output is Output.TABLE:
         for one in held.values():
             name = f"{one.row.kind} {one.row.namespace}/{one.row.name}"
@@ -248,7 +249,7 @@ def _tell_ledger(opened: Ledger, settings: Settings, output: Output, *, is_new: 
         return
     name = describe(opened.engine.url)
     if is_private(settings):
-        name = f"the private one in {settings.data_dir}" + (", made just now" if is_new else "")
+        name = private_name(settings, is_new=is_new)
         remember(settings)
     is_worked_on = any(one.owner and one.is_there for one in opened.replicas.holders())
     rest = "" if is_worked_on else "; no service works on it now"

@@ -36,6 +36,7 @@ COLUMNS = ("namespace", "kind", "name", "held_since", "signs", "result")
 WAITS = "held; `jobledger recover JOB` takes it over as the cluster shows it"
 WOULD = "would be asked for"
 ASKED = "asked for; the running service takes it over"
+NOBODY = "no job is held"
 GONE = "its object is gone, or another has its name: nothing to take over"
 
 
@@ -91,11 +92,12 @@ def recover(
         else:
             found = list(all_held(opened, namespace, cluster))
     if dry_run or (job is None and not everything):
-        show(output, [shown(one, WOULD if dry_run else WAITS) for one in found], COLUMNS)
+        would = [shown(one, WOULD if dry_run else WAITS) for one in found]
+        show(output, would, COLUMNS, NOBODY)
         return
     server = kubernetes_cluster(settings) if found else None
     rows = [shown(one, _ask(server, one)) for one in found if server is not None]
-    show(output, rows, COLUMNS)
+    show(output, rows, COLUMNS, NOBODY)
     if any(row["result"] not in (ASKED, GONE) for row in rows):
         raise typer.Exit(ExitCode.REFUSED)
 

@@ -121,7 +121,7 @@ def list_(
                 if (number := row["number"])
             ]
             columns = RECORDS
-    show(output, rows, columns)
+    show(output, rows, columns, "no archives")
 
 
 @app.command()
@@ -159,13 +159,13 @@ def verify(
             progress.advance(task)
             if fault:
                 found[-1]["fault"] = fault
-    show(output, found, ("number", "file", "jobs", "events", "found"))
+    show(output, found, ("number", "file", "jobs", "events", "found"), "no archives")
     if any("fault" in row for row in found):
         raise typer.Exit(ExitCode.FOUND_WRONG)
 
 
 def _tell_candidates(jobs: Sequence[JobRow], output: Output) -> None:
-    show(output, [asdict(job) for job in jobs], CANDIDATES)
+    show(output, [asdict(job) for job in jobs], CANDIDATES, "no jobs to archive")
     if output is Output.TABLE:
         events = sum(job.version for job in jobs)
         told = f" {len(jobs)} jobs with {events} events; nothing was changed"

@@ -49,7 +49,7 @@ def show_or_put(
             if listed is not None:
                 put_prices(engine, listed)
             found = prices(engine)
-    show(output, [asdict(one) for one in found], COLUMNS)
+    show(output, [asdict(one) for one in found], COLUMNS, "no prices")
 
 
 def _read(file: Path) -> list[Price]:

@@ -45,7 +45,7 @@ def add(
     settings = settings_from(database_url, data_dir, seals_dir=seals, seal_key_file=key)
     with ledger(settings) as opened:
         made = seal_log(settings, opened.engine)
-    show(output, [row(seal) for seal in made], COLUMNS)
+    show(output, [row(seal) for seal in made], COLUMNS, "every event is sealed already")
 
 
 @app.command("list")
@@ -57,7 +57,7 @@ def list_(
     """List the seals of the database."""
     with ledger(settings_from(database_url, data_dir)) as opened:
         rows = [row(seal) for seal in opened.seals.seals()]
-    show(output, rows, COLUMNS)
+    show(output, rows, COLUMNS, "no seals")
 
 
 @app.command()

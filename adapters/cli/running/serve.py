@@ -62,7 +62,7 @@ def serve(
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     reviewer = reviewer_of(settings, lambda: kubernetes_cluster(settings))
     with ledger(settings) as opened:
-        app = with_api(Starlette(), opened, reviewer, page_parts(opened))
+        app = with_api(Starlette(), page_parts(opened), reviewer)
         server = HttpServer(app, settings.host, settings.port)
         stop = StopSignals()
         server.start()

@@ -31,10 +31,13 @@ from jobledger.core.forensics.story.timeline import timeline
 from jobledger.core.ports.event_store import EventStore
 from jobledger.core.ports.evidence import EvidenceStore
 from jobledger.core.ports.history import History, JobFilter
+from jobledger.core.values.instants import Instant, rfc3339
 
 PREFIX = "/api/v1"
 JSON, PROBLEM = "application/json", "application/problem+json"
 DIGEST_LENGTH = 64
+STALE_SINCE = "Jobledger-Stale-Since"
+"""Header of an answer of a standby that lags: nothing newer than this instant (RFC 3339)."""
 
 log = get_logger(__name__)
 
@@ -56,6 +59,8 @@ class Sources(Protocol):
 
 
 Handler = Callable[[Sources, Request], object]
+StaleSince = Callable[[], Instant | None]
+"""Says since when the ledger, a standby, has taken over nothing; None: its news are of now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +195,9 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 )
 
 
-def api_routes(sources: Sources, description: Mapping[str, object]) -> list[BaseRoute]:
+def api_routes(
+    sources: Sources, description: Mapping[str, object], stale_since: StaleSince
+) -> list[BaseRoute]:
     """Return the routes; `description` is served as `/api/v1/openapi.json`."""
 
     def described(request: Request) -> Response:
@@ -198,14 +205,18 @@ def api_routes(sources: Sources, description: Mapping[str, object]) -> list[Base
         return _json(description)
 
     routes: list[BaseRoute] = [
-        Route(PREFIX + endpoint.path, _served(sources, endpoint)) for endpoint in ENDPOINTS
+        Route(PREFIX + endpoint.path, _served(sources, endpoint, stale_since))
+        for endpoint in ENDPOINTS
     ]
     return [*routes, Route(f"{PREFIX}/openapi.json", described)]
 
 
-def _served(sources: Sources, endpoint: Endpoint) -> Callable[[Request], Response]:
+def _served(
+    sources: Sources, endpoint: Endpoint, stale_since: StaleSince
+) -> Callable[[Request], Response]:
     def serve(request: Request) -> Response:
         try:
+            stale = stale_since()
             answer = endpoint.handler(sources, request)
         except BadRequest as error:
             return problem(400, "bad request", str(error))
@@ -216,9 +227,10 @@ def _served(sources: Sources, endpoint: Endpoint) -> Callable[[Request], Respons
         except JobledgerError as error:
             log.warning("api_failed", path=endpoint.path, error=str(error))
             return problem(500, "the ledger cannot be read", str(error))
+        age = {} if stale is None else {STALE_SINCE: rfc3339(stale)}
         if isinstance(answer, str):
-            return Response(answer, media_type="text/plain; charset=utf-8")
-        return _json(answer)
+            return Response(answer, headers=age, media_type="text/plain; charset=utf-8")
+        return _json(answer, age)
 
     return serve
 
@@ -232,8 +244,8 @@ def _query(request: Request) -> Mapping[str, str]:
     return found
 
 
-def _json(answer: object) -> Response:
-    return Response(msgspec.json.encode(answer), media_type=JSON)
+def _json(answer: object, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(msgspec.json.encode(answer), headers=headers, media_type=JSON)
 
 
 def problem(status: int, title: str, detail: str) -> Response:

@@ -7,7 +7,14 @@ from typing import Any
 import msgspec
 
 from jobledger.adapters.http.api.answers import ANSWERS, Problem
-from jobledger.adapters.http.api.application import ENDPOINTS, JSON, PREFIX, PROBLEM, Endpoint
+from jobledger.adapters.http.api.application import (
+    ENDPOINTS,
+    JSON,
+    PREFIX,
+    PROBLEM,
+    STALE_SINCE,
+    Endpoint,
+)
 from jobledger.adapters.http.api.parameters import LIMIT_DEFAULT, Parameter, ParameterKind
 from jobledger.core.values.documents import LABEL_CHARACTERS_MAX
 
@@ -18,6 +25,13 @@ REFUSALS = {
     "404": "There is no such thing.",
     "429": "Too many tokens that nobody knows were sent.",
     "503": "Postgres cannot be reached now.",
+}
+
+_HEADERS = {
+    STALE_SINCE: {
+        "description": "A standby answers, which has nothing newer than this.",
+        "schema": {"type": "string", "format": "date-time"},
+    },
 }
 
 _SCHEMAS: Mapping[ParameterKind, Mapping[str, object]] = {
@@ -90,10 +104,12 @@ def _answer(endpoint: Endpoint) -> dict[str, object]:
     if endpoint.answer is None:
         return {
             "description": "The text.",
+            "headers": _HEADERS,
             "content": {"text/plain": {"schema": {"type": "string"}}},
         }
     schema = {"$ref": f"#/components/schemas/{endpoint.answer.__name__}"}
-    return {"description": "The answer.", "content": {JSON: {"schema": schema}}}
+    content = {JSON: {"schema": schema}}
+    return {"description": "The answer.", "headers": _HEADERS, "content": content}
 
 
 def _refusals() -> Iterator[tuple[str, dict[str, object]]]:

@@ -93,3 +93,13 @@ def test_show_fits_a_terminal_and_leaves_the_rest_whole(
     assert ("left out for want of room: ray cluster name" in said) is terminal
     assert (f"{NAME}-x7k2p" in said) is not terminal
     assert ("a" * 64 in said) is not terminal
+
+
+@pytest.mark.parametrize("output_form", list(Output))
+def test_that_there_is_nothing_is_said_to_people_alone(
+    output_form: Output, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(output_form, [], COLUMNS, "no jobs found")
+    said = capsys.readouterr()
+    is_table = output_form is Output.TABLE
+    assert (said.out, said.err) == (("", "no jobs found\n") if is_table else ("[]\n", ""))

@@ -9,10 +9,12 @@ from starlette.applications import Starlette
 
 from jobledger.adapters.forensic_wiring import with_api
 from jobledger.adapters.http.api.guard import Reviewer
+from jobledger.adapters.http.page.parts import PageParts
 from jobledger.adapters.http.server import HttpServer
 from jobledger.core.ports.event_store import EventStore
 from jobledger.core.ports.evidence import EvidenceStore
 from jobledger.core.ports.history import History
+from jobledger.core.values.instants import Instant
 from tests.support import rayjob_stories as stories
 from tests.support.evidence import MemoryEvidence
 from tests.support.ledgers import memory_ledger
@@ -29,6 +31,7 @@ class Sources:
     store: EventStore
     history: History
     evidence: EvidenceStore
+    stale_since: Instant | None = None
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,14 @@ def serve(reviewer: Reviewer | None) -> Iterator[Site]:
 
 def serve_of(read: Sources, digest: str, reviewer: Reviewer | None = None) -> Iterator[Site]:
     """Serve what the API reads."""
-    server = HttpServer(with_api(Starlette(), read, reviewer), "127.0.0.1", 0)
+    parts = PageParts(
+        sources=read,
+        pending=memory_ledger().pending,
+        now=lambda: NOON,
+        health=lambda: (),
+        stale_since=lambda: read.stale_since,
+    )
+    server = HttpServer(with_api(Starlette(), parts, reviewer), "127.0.0.1", 0)
     server.start()
     yield Site(server.url, read, digest)
     server.stop()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -11,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jobledger.adapters.http.api.answers import JobDetail, JobPage, Problem, TimelinePage
-from jobledger.adapters.http.api.application import ENDPOINTS, PREFIX
+from jobledger.adapters.http.api.application import ENDPOINTS, PREFIX, STALE_SINCE
 from jobledger.adapters.http.api.guard import KnownToken
 from jobledger.adapters.http.api.openapi import openapi
 from jobledger.adapters.http.api.parameters import LIMIT_MAX, OF_JOBS
@@ -22,8 +23,9 @@ from jobledger.core.forensics.story.moment import Moment
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.ports.cluster import Resource
 from jobledger.core.values.documents import Manifest
-from tests.adapters.http.conftest import Site, serve
+from tests.adapters.http.conftest import Site, serve, serve_of
 from tests.properties.effort import effort
+from tests.support.records import NOON
 
 JOBS = f"{PREFIX}/jobs"
 
@@ -119,6 +121,20 @@ def test_an_explanation_cites_its_events(site: Site) -> None:
     account = msgspec.json.decode(site.get(f"{one(site)}/explanation").data, type=Account)
     assert account.failure_class == "application"
     assert all(sentence.versions for sentence in account.sentences)
+
+
+def test_a_standby_that_lags_says_since_when_with_each_answer(site: Site) -> None:
+    paths = [
+        f"{PREFIX}/jobs",
+        *(one(site) + part for part in ("", "/timeline", "/moment?version=1", "/explanation")),
+        f"{PREFIX}/evidence/{site.digest}",
+    ]
+    assert all(STALE_SINCE not in site.get(path).headers for path in paths), "it is no standby"
+    for standby in serve_of(replace(site.sources, stale_since=NOON), site.digest):
+        answers = [standby.get(path) for path in paths]
+        assert [answer.status for answer in answers] == [200] * len(paths)
+        told = {answer.headers.get(STALE_SINCE) for answer in answers}
+        assert told == {"2026-11-21T12:00:00Z"}
 
 
 def test_evidence_is_text(site: Site) -> None:

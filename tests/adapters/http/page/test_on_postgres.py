@@ -40,7 +40,7 @@ def parts(sample_url: str) -> Iterator[PageParts]:
 @pytest.fixture(scope="module")
 def served(parts: PageParts) -> Iterator[Pages]:
     """The pages of the sample's ledger."""
-    server = HttpServer(with_api(Starlette(), parts.sources, None, parts), "127.0.0.1", 0)
+    server = HttpServer(with_api(Starlette(), parts, None), "127.0.0.1", 0)
     server.start()
     pages = empty_pages()
     pages.url = server.url
@@ -187,7 +187,7 @@ def test_a_search_finds_the_same_by_either_way(
 def test_a_ledger_that_is_gone_is_said_to_be() -> None:
     with app_engine("postgresql+psycopg://nobody@127.0.0.1:1/nothing") as engine:
         lost = replace(page_parts(open_ledger("", engine)), now=lambda: END)
-        server = HttpServer(with_api(Starlette(), lost.sources, None, lost), "127.0.0.1", 0)
+        server = HttpServer(with_api(Starlette(), lost, None), "127.0.0.1", 0)
         server.start()
         pages = empty_pages()
         pages.url = server.url
