@@ -36,7 +36,8 @@ OF_PODS: tuple[FailureRule, ...] = (
         group=FailureClass.OTHER,
         before_running=True,
         because="the manifest is not valid",
-        advice="correct the manifest; a job that has not failed goes on by itself",
+        advice="correct the manifest (if it is the name, make the job anew under another); a job "
+        "that has not failed goes on by itself",
         tests=(clue(".", Source.MANIFEST),),
     ),
     FailureRule(
