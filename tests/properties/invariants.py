@@ -28,6 +28,7 @@ from jobledger.core.rayjob.events.lifecycle import (
     OrphanClusterVanished,
     RayJobEvent,
     RetryGranted,
+    TransitionsMissed,
 )
 from jobledger.core.rayjob.phases import FINAL, JobStatus, Phase
 from jobledger.core.rayjob.state import RayJobState
@@ -73,6 +74,8 @@ def check_retries(history: Sequence[RayJobEvent]) -> None:
             limit = max(limit, event.spec.backoff_limit)
         if isinstance(event, JobAdopted):
             adopted = event.status.failed
+        if isinstance(event, TransitionsMissed):  # a failure that is shown may be of this attempt
+            adopted = max(adopted, event.failed)
         if isinstance(event, AttemptFailed):
             assert event.failed <= max(limit + 1, adopted + 1), event
         if isinstance(event, RetryGranted):

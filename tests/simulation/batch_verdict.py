@@ -4,7 +4,7 @@ from jobledger.adapters.postgres.refolding.rebuilding import compare
 from jobledger.core.batchjob.decide.decide import BATCHJOB
 from jobledger.core.batchjob.phases import Phase
 from jobledger.core.batchjob.state import BatchJobState, is_final, is_open
-from jobledger.core.batchjob.status.status import FIELDS, RISING, status
+from jobledger.core.batchjob.status.status import FIELDS, LASTING, RISING, status
 from jobledger.core.log.chain import canonical
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import StreamId
@@ -52,8 +52,9 @@ def _unrest_of(state: BatchJobState, job: Manifest | None, *, lost: bool) -> str
     if is_final(state) and is_open(state):
         return "it has ended and is open"
     shows, meant = dict(child(job, "status")), status(state)
-    if lost and is_final(state):  # an end shows what was counted, be it that the log has lost that
+    if lost and is_final(state):  # what may not change stays, be it that the log has lost that
         shows |= {key: meant[key] for key in RISING if shows.get(key, 0) > meant.get(key, 0)}  # type: ignore[operator]
+        shows |= {key: meant[key] for key in LASTING & shows.keys() & meant.keys()}
     if (shown := _plain(shows)) != (is_so := _plain(meant)):
         return f"it shows {shown!r} and is {is_so!r}"
     return ""

@@ -8,7 +8,7 @@ from jobledger.core.batchjob.decide.decide import BATCHJOB
 from jobledger.core.batchjob.events import BatchJobEvent
 from jobledger.core.batchjob.names import ATTEMPT_LABEL
 from jobledger.core.batchjob.state import BatchJobState
-from jobledger.core.batchjob.status.status import status
+from jobledger.core.batchjob.status.status import LASTING, RISING, status
 from jobledger.core.catalogue import read_event
 from jobledger.core.jobs.events import EffectRequested, RecoveredFromCluster
 from jobledger.core.jobs.pending.effects import EffectKind
@@ -31,6 +31,11 @@ def milestone(state: BatchJobState) -> str:
     return _milestone(status(state))
 
 
+def _changing(shown: Manifest) -> bytes:
+    """Return a status without the fields in which what a lost past has shown stays."""
+    return canonical({key: shown[key] for key in shown if key not in RISING | LASTING})
+
+
 def _milestone(shown: Manifest) -> str:
     conditions = [f"{text(one, 'type')}={text(one, 'status')}" for one in _conditions(shown)]
     pods = [name for name in ("active", "ready") if number(shown, name)]
@@ -48,11 +53,19 @@ class BatchStory:
     state: BatchJobState = BATCHJOB.initial
     history: list[BatchJobEvent] = field(default_factory=list)
     shown: set[bytes] = field(default_factory=set)
-    """Every status that the job has ever had, in canonical form."""
+    """Every status that the job has ever had, in canonical form; and each as `_changing` has it."""
     follower: Follower = field(default_factory=Follower)
     """Which milestones users are owed."""
     lost: list[BatchJobEvent] = field(default_factory=list)
     """What the log has lost of it: it was so all the same."""
+
+    def note_shown(self) -> None:
+        """Take note of the status of now."""
+        self.shown |= {canonical(now := status(self.state)), _changing(now)}
+
+    def was_so(self, sent: Manifest) -> bool:
+        """Return whether the job had a status, as far as the log has not lost how it was."""
+        return canonical(sent) in self.shown or (bool(self.lost) and _changing(sent) in self.shown)
 
     def asked(self, name: str, *kinds: EffectKind) -> list[str]:
         """Return the UIDs for which effects of some kinds were asked for; empty: for any."""
@@ -111,7 +124,7 @@ class BatchWitness:
         identity = story.state.identity
         assert identity is not None, "the first event names the job"
         self.streams.setdefault(identity.uid, record.stream_id)
-        story.shown.add(canonical(status(story.state)))
+        story.note_shown()
         story.follower.note(milestone(story.state), record.actor)
         if isinstance(event, RecoveredFromCluster):
             story.follower.resumed(record.actor)
@@ -166,7 +179,7 @@ class BatchWitness:
         name, uid = (text(job, "metadata", key) for key in ("name", "uid"))
         require(uid in self.streams, f"{name} shows the status of another, and is not in the log")
         story = self.story(self.streams[uid])
-        require(canonical(sent) in story.shown, f"{name} shows what never was so: {sent}")
+        require(story.was_so(sent), f"{name} shows what never was so: {sent}")
         shown = sent if "conditions" in sent else child(job, "status")  # else left as they are
         ends = [text(one, "type") for one in _conditions(shown) if text(one, "type") in ENDS]
         was = self.ended.get(uid, "")

@@ -66,6 +66,8 @@ class Surrounding:
     """Called when a job is taken up anew: only its newest status is shown then."""
     looked: Callable[[], None]
     """Called when it knows whether the log still has what it goes by."""
+    begins_anew: Callable[[], None]
+    """Called when it has found that the log has not, and drops all that it knew."""
     job_kinds: tuple[str, ...] = ("RayJob",)
     one_by_one: bool = False
     """Whether shards are taken over one by one, however few jobs there are."""
@@ -83,16 +85,20 @@ class _ToldHandover(Handover):
 
 
 class _ToldFooting(Footing):
-    """Tells when somebody has looked."""
+    """Tells when somebody has looked, and when the process begins anew with every job."""
 
-    def __init__(self, store: EventStore, looked: Callable[[], None]) -> None:
+    def __init__(self, store: EventStore, around: Surrounding) -> None:
         super().__init__(store)
-        self._looked = looked
+        self._looked, self._begins_anew = around.looked, around.begins_anew
 
     def is_lost(self) -> bool:
         found = super().is_lost()
         self._looked()
         return found
+
+    def forget(self) -> None:
+        super().forget()
+        self._begins_anew()
 
 
 class Replica:
@@ -114,7 +120,8 @@ class Replica:
         self.event_recorder, self.handover = parts.event_recorder, parts.handover
         self.turn, self.controller = parts.turn, parts.controller
         self._keep_snapshots = parts.keep_snapshots
-        self.turn.footing = _ToldFooting(ports.store, around.looked)
+        self.turn.footing = _ToldFooting(ports.store, around)
+        self.slots.on_end = self.turn.footing.appended
         if around.one_by_one:
             self.controller.takeover.step_jobs = 0
         self.alarms.start(self.controller._on_due)  # noqa: SLF001 as `Controller.start` does

@@ -35,7 +35,9 @@ SET_BACK_ONCE_FAILED = (
     5400137,  # between reading which jobs are open, and reading them
     5402030,  # a change of the runtime was passed over while its TrainJob was held
     *(5402125, 5405015),  # the ledger did not answer while jobs were read anew
-    5404977,  # a counter of a Job that had ended was to fall
+    *(5404977, 5415477),  # a counter of a Job that had ended was to fall, its start to change
+    5415254,  # a job was held as it had been read before its events were lost
+    *(5412405, 5412749),  # no fault of the program
 )
 """Seeds that have failed once with such a ledger; they are run for ever."""
 

@@ -100,6 +100,11 @@ class Witness:
         if stream in self.batches.stories:
             self.batches.stories[stream].follower.resumed(actor)
 
+    def on_begun_anew(self, actor: str) -> None:
+        """Take note that a process begins anew with all jobs: it found the ledger set back."""
+        for stream in (*self.stories, *self.trains.stories, *self.batches.stories):
+            self.on_resumed(actor, stream)
+
     def set_back(self, cut: frozenset[StreamId], actors: set[str], log: EventStore) -> None:
         """Go back to what the log still has of some streams."""
         self.unaware |= actors

@@ -160,6 +160,7 @@ class World:
             dice=self.dice.random,
             resumed=partial(self.witness.on_resumed, actor),
             looked=partial(self.witness.unaware.discard, actor),
+            begins_anew=partial(self.witness.on_begun_anew, actor),
             job_kinds=self._kinds,
             one_by_one=takes_steps(self.seed),
         )

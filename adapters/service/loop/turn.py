@@ -81,9 +81,8 @@ class Turn:
         self._follower = follower
         self._observations = cache(parts.metrics.observations.labels)
         self._events = cache(parts.metrics.events.labels)
-        limit = parts.job_events_per_hour
-        self.slowing = Slowing(parts.clock, parts.metrics, limit, parts.slots.state)
-        parts.slots.on_read = self.slowing.read
+        limit, slots = parts.job_events_per_hour, parts.slots
+        self.slowing = Slowing(parts.clock, parts.metrics, limit, slots.state)
         self.unheard: set[int] = set()
         """Shards of which observations were passed over, because they were not held."""
         self.unjudged: set[int] = set()
@@ -93,6 +92,7 @@ class Turn:
         self.is_premature: Callable[[StreamId, JobObservation], bool] = lambda *_: False
         """Tells of a job in no log whether a sighting may be too old to decide on."""
         self.footing = Footing(parts.store)
+        slots.on_read, slots.on_end = self.slowing.read, self.footing.appended
         self.is_waiting_for_ledger = False
         """Whether the ledger was not available at the last try."""
         self.trouble = ""

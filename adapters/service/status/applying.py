@@ -66,20 +66,22 @@ class StatusWrite:
         return answer
 
     def _merged(self) -> Manifest:
-        """Merge it; a counter that is shown higher, of events that the log has lost, stays."""
+        """Merge it; what is shown of events that the log has lost, and may not change, stays."""
         try:
             return self._patched(self.status, self.job.version)
         except RequestInvalid:
-            higher = self._counted_higher()
-            if not higher:
+            bound = self._bound_to_stay()
+            if not bound:
                 raise
-        return self._patched({**self.status, **higher}, self.job.version)
+        return self._patched({**self.status, **bound}, self.job.version)
 
-    def _counted_higher(self) -> dict[str, Json]:
-        """Return the counters that may not fall and are higher than they were to be written."""
-        shown = child(self._as_it_is() or {}, "status")
-        counts = ((name, number(shown, name) or 0) for name in self.kind.status_format.rising)
-        return {name: count for name, count in counts if count > (number(self.status, name) or 0)}
+    def _bound_to_stay(self) -> dict[str, Json]:
+        """Return what is shown otherwise than it was to be written, and may not change so."""
+        fields, shown = self.kind.status_format, child(self._as_it_is() or {}, "status")
+        counts = ((name, number(shown, name) or 0) for name in fields.rising)
+        higher = {name: one for name, one in counts if one > (number(self.status, name) or 0)}
+        lasting = shown.keys() & self.status.keys() & fields.lasting
+        return higher | {one: shown[one] for one in lasting if shown[one] != self.status[one]}
 
     def _without(self, fields: Collection[str]) -> "StatusWrite":
         kept = {name: value for name, value in self.status.items() if name not in fields}

@@ -103,6 +103,8 @@ class Slots:
         self._store = store
         self.on_read: OnRead = lambda *_: None
         """Is told of each stream that was read from the log, whole or after what was known."""
+        self.on_end: Callable[[Tail], None] = lambda _: None
+        """Is told where each stream ends that was read by itself, with no look at the whole log."""
         self.known: Callable[[Sequence[StreamId]], Mapping[StreamId, Known]] = lambda _: {}
         """Tells what streams add up to until an end of each, as far as that is known."""
         self._held = ByShard[Slot]()
@@ -114,6 +116,11 @@ class Slots:
         One whose stream cannot be folded is not held: nothing is done for it.
         """
         missing = [stream for stream in streams if stream not in self._held]
+        self._load(missing)
+        for stream in missing:
+            self._note_end(stream)
+
+    def _load(self, missing: Sequence[StreamId]) -> None:
         for start in range(0, len(missing), CHUNK):
             chunk = missing[start : start + CHUNK]
             found = self._store.read_streams(chunk)
@@ -129,16 +136,22 @@ class Slots:
             rest = self._store.read_rest({stream: known[stream][0].version for stream in known})
             for stream, stored in rest.items():
                 self._fold(stream, stored, known[stream])
-            self.load(stream for stream in chunk if stream not in known)
+            self._load([stream for stream in chunk if stream not in known])
 
     def reload(self, stream: StreamId) -> None:
         """Put the job as the log has it now in place of what was held; never without either."""
         before = self._held.get(stream)
         stored = self._store.read_streams([stream]).get(stream, ())
         self._fold(stream, stored)
+        self._note_end(stream)
         slot = self._held.get(stream)
         if before is not None and slot is not None:
             slot.is_cut_off = not _goes_on(stored, before.tail)
+
+    def _note_end(self, stream: StreamId) -> None:
+        slot = self._held.get(stream)
+        if slot is not None and slot.tail.version:
+            self.on_end(slot.tail)
 
     def _fold(
         self, stream: StreamId, stored: Sequence[StoredEvent], known: Known | None = None

@@ -28,6 +28,9 @@ COUNTERS = frozenset({"active", "ready", "succeeded", "failed", "terminating"})
 RISING = frozenset({"succeeded", "failed"})
 """Those that never fall."""
 
+LASTING = frozenset({"startTime"})
+"""Fields that stay once they are shown."""
+
 FIELDS = COUNTERS | {"startTime", "completionTime", "conditions"}
 """Every field of the status that is ours."""
 

@@ -4,7 +4,7 @@ It is merged: the API server's own defaults and the counters of finished Pods ar
 """
 
 from jobledger.core.batchjob.names import MANAGED_BY
-from jobledger.core.batchjob.status.status import COUNTERS, FIELDS, RISING
+from jobledger.core.batchjob.status.status import COUNTERS, FIELDS, LASTING, RISING
 from jobledger.core.jobs.control.controller_fields import ControllerFields
 from jobledger.core.jobs.status.status_format import StatusFormat
 from jobledger.core.values.documents import Manifest, items, number, text
@@ -31,6 +31,7 @@ BATCHJOB_STATUS = StatusFormat(
     is_merged=True,
     counters=COUNTERS,
     rising=RISING,
+    lasting=LASTING,
 )
 
 BATCHJOB_CONTROLLER = ControllerFields(

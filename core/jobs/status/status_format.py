@@ -24,6 +24,8 @@ class StatusFormat:
     """Those of the fields that an API server leaves out of its answers while they are 0."""
     rising: frozenset[str] = frozenset()
     """Those of the counters that never fall: an API server refuses a status in which one does."""
+    lasting: frozenset[str] = frozenset()
+    """Those of the fields that stay once they are shown, by the same rule."""
 
     def own(self, status: Manifest) -> dict[str, Json]:
         """Return the fields of a status that are written here, in the form in which they are."""

@@ -56,3 +56,17 @@ def test_nor_do_news_of_a_job_that_was_read_anew(bench: TurnBench) -> None:
     bench.see(seen("two", 3))
     bench.take()
     assert bench.turn.footing.is_lost()
+
+
+def test_nor_does_it_matter_that_a_job_was_only_read_here(bench: TurnBench) -> None:
+    """Another run has written it: by what was read of it this one would decide all the same."""
+    set_back = kept(bench.store, bench.table)
+    bench.see(seen("one", 2))
+    bench.take()
+    bench.slots.drop([seen("one").identity.stream_id])
+    bench.turn.footing.forget()
+    bench.see(seen("one", 2))
+    bench.take()
+    assert not bench.turn.footing.is_lost()
+    set_back()
+    assert bench.turn.footing.is_lost()
