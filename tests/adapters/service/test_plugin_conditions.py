@@ -19,6 +19,7 @@ from jobledger.core.values.documents import Manifest, text
 from jobledger.core.values.ids import StreamId
 from tests.support.memory_kinds import WORKLOADS
 from tests.support.service_world import DOOR
+from tests.support.set_back import kept
 from tests.support.train_world import Document, TrainWorld, torch_runtime
 
 SECRET = "xK9-planted-runtime-secret"
@@ -134,6 +135,22 @@ def test_after_a_restart_nothing_is_told_twice() -> None:
     assert contributions(world, stream) == known
     says(world, "Scheduled")
     world.run(reached(world, "True", "Scheduled"), "what comes later")
+
+
+def test_what_is_lost_of_it_is_told_anew() -> None:
+    """While the job is held, as the ledger was set back, nothing that it is told of counts."""
+    world, stream = a_gang(Gang())
+    world.run(reached(world, "Unknown", "NotSeenYet"), "the first look")
+    set_back = kept(world.store, world.lease_table)
+    says(world, "Scheduled")
+    world.run(reached(world, "True", "Scheduled"), "it runs")
+    set_back()
+    world.service.controller.keep_leases()
+    world.run(lambda: len(contributions(world, stream)) > 1, "it is told anew")
+    assert [item.reason for item in contributions(world, stream)[-1].contribution.conditions] == [
+        "Scheduled"
+    ]
+    assert reached(world, "True", "Scheduled")()
 
 
 def workload(owner: str, namespace: str = "ml") -> Document:
