@@ -38,6 +38,8 @@ class Lapses:
         if not held:
             return False
         lease = dice.choice(held)
+        if lease.shard in self.taken:  # from another, which may not know yet either
+            self.passed_on[lease.shard] = self.taken[lease.shard]
         self.taken[lease.shard] = lease
         self._put(replace(lease, owner=""))
         return f"on shard {lease.shard}"
