@@ -3,6 +3,7 @@
 Start, end and outcome are those of the inline projection; here is what it does not carry.
 """
 
+from collections.abc import Sequence
 from operator import attrgetter
 
 from msgspec.structs import replace
@@ -13,9 +14,14 @@ from jobledger.core.jobs.history.report_news import ClusterNews, FailureJudged, 
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.rows import LOST, AttemptRow
 from jobledger.core.kinds import JobState, kind_of, shows_step
-from jobledger.core.projections.reporting.facts import AttemptFact, PhaseFact, seconds_between
+from jobledger.core.projections.reporting.facts import (
+    AttemptFact,
+    PhaseFact,
+    seconds_between,
+    with_last,
+)
 from jobledger.core.projections.reporting.found import may_have_run
-from jobledger.core.projections.reporting.held import Held, Span, uses
+from jobledger.core.projections.reporting.held import Held, Level, Span, by_attempt, uses
 from jobledger.core.projections.reporting.phases import time_in
 from jobledger.core.values.instants import Instant
 
@@ -123,17 +129,18 @@ def priced(
     attempts: tuple[AttemptFact, ...], until: Instant, found: Found, held: Held
 ) -> tuple[AttemptFact, ...]:
     """Return the attempts with what they held up to an instant; equal ones stay the same object."""
-    return tuple(_priced(one, until, found, held) for one in attempts)
+    levels = by_attempt(held)
+    return tuple(_priced(one, until, found, levels.get(one.number, ())) for one in attempts)
 
 
-def _priced(one: AttemptFact, until: Instant, found: Found, held: Held) -> AttemptFact:
+def _priced(one: AttemptFact, until: Instant, found: Found, levels: Sequence[Level]) -> AttemptFact:
     since, last = _held(one, until, found)
     running = one.running_at
     if one.number == found.attempt and found.may_have_run:
         running = since  # how long it had waited before, nobody saw
     span = Span(since, running, one.ended_at, last)
     cost = seconds_between(since, last)
-    used = uses(one.number, held.levels, span) if cost else ()
+    used = uses(levels, span) if cost else ()
     if one.cluster_seconds == cost and one.resources == used:
         return one
     return replace(one, cluster_seconds=cost, resources=used)
@@ -181,7 +188,7 @@ def _held_of_found(one: AttemptFact, until: Instant) -> tuple[Instant | None, In
 def _changed(
     attempts: tuple[AttemptFact, ...], number: int, **fields: object
 ) -> tuple[AttemptFact, ...]:
-    return tuple(replace(one, **fields) if one.number == number else one for one in attempts)
+    return with_last(attempts, lambda one: one.number == number, fields)
 
 
 def _begun(

@@ -3,9 +3,12 @@
 The fields are the columns, in their order; units are in the names, or seconds.
 """
 
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from jobledger.core.values.instants import Instant
 
@@ -182,3 +185,19 @@ def seconds_between(earlier: Instant | None, later: Instant | None) -> float:
     if earlier is None or later is None:
         return 0.0
     return max(0.0, (later - earlier).total_seconds())
+
+
+Fact = TypeVar("Fact", bound=Struct)
+
+
+def with_last(
+    facts: tuple[Fact, ...], is_meant: Callable[[Fact], bool], changes: Mapping[str, object]
+) -> tuple[Fact, ...]:
+    """Return the facts with changes to the last one that is meant; as they are if none is.
+
+    It is looked for from the end, where it mostly is: a job may have thousands of them.
+    """
+    at = next((at for at in range(len(facts) - 1, -1, -1) if is_meant(facts[at])), None)
+    if at is None:
+        return facts
+    return (*facts[:at], replace(facts[at], **changes), *facts[at + 1 :])

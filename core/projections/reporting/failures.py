@@ -1,6 +1,6 @@
 """Reporting facts of failures: of attempts, and of jobs that failed without an attempt."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from jobledger.core.jobs.history.report_news import (
     AttemptFailed,
     FailureJudged,
     FailureNews,
+    Found,
     JobFailed,
 )
 from jobledger.core.jobs.retries.failures import FailureClass
@@ -24,6 +25,7 @@ from jobledger.core.projections.reporting.facts import (
     AttemptFact,
     FailureFact,
 )
+from jobledger.core.projections.reporting.found import may_have_run
 from jobledger.core.values.instants import Instant
 
 EXIT_CODE_MIN, EXIT_CODE_MAX = -(2**31), 2**31 - 1
@@ -71,17 +73,18 @@ def with_news(
     at: Instant,
     news: FailureNews,
     attempts: tuple[AttemptFact, ...],
-    ran: Collection[int],
+    found: Found,
 ) -> tuple[FailureFact, ...]:
     """Return the failures after news that came at `at`.
 
-    `attempts` are those after it, `ran` the numbers of those that ran.
+    `attempts` are those after it, `found` is how the job was.
     """
     if isinstance(news, AttemptFailed):
-        found = _added(failures, at, news, ran, news.attempt)
+        ran = _ran(attempts, news.attempt, found)
+        failures = _added(failures, at, news, news.attempt, ran=ran)
         # Where a grant has an event of its own, that comes later and says the same again.
         retried = bool(attempts) and attempts[-1].number == news.attempt and attempts[-1].retried
-        return _last_changed(found, news.attempt, retried=retried)
+        return _last_changed(failures, news.attempt, retried=retried)
     if isinstance(news, FailureJudged):
         return _last_changed(
             failures,
@@ -92,7 +95,13 @@ def with_news(
         )
     last = attempts[-1].number if attempts else 0
     ended_in = last if news.attempt is None else news.attempt
-    return _ended(failures, at, news, ran, ended_in)
+    return _ended(failures, at, news, ended_in, ran=_ran(attempts, ended_in, found))
+
+
+def _ran(attempts: tuple[AttemptFact, ...], number: int, found: Found) -> bool:
+    """Return whether an attempt ran, or may have unseen; it is looked for from the last on."""
+    one = next((one for one in reversed(attempts) if one.number == number), None)
+    return one is not None and may_have_run(one, found)
 
 
 def _column_exit_code(code: int | None) -> int | None:
@@ -175,8 +184,9 @@ def _ended(
     failures: tuple[FailureFact, ...],
     at: Instant,
     news: JobFailed,
-    ran: Collection[int],
     attempt: int,
+    *,
+    ran: bool,
 ) -> tuple[FailureFact, ...]:
     """Return the failures after the job ended with one: the last, or one of its own.
 
@@ -184,7 +194,7 @@ def _ended(
     """
     last = failures[-1] if failures else None
     if last is None or last.attempt != attempt or (last.retried and last.reason != news.reason):
-        failures = _added(failures, at, news, ran, attempt)
+        failures = _added(failures, at, news, attempt, ran=ran)
     return _last_changed(failures, attempt, final=True)
 
 
@@ -192,8 +202,9 @@ def _added(
     failures: tuple[FailureFact, ...],
     at: Instant,
     news: AttemptFailed | JobFailed,
-    ran: Collection[int],
     attempt: int,
+    *,
+    ran: bool,
 ) -> tuple[FailureFact, ...]:
     fact = FailureFact(
         number=len(failures) + 1,
@@ -204,7 +215,7 @@ def _added(
         cause="",
         message=news.message[:MESSAGE_CHARACTERS_MAX],
         exit_code=None,
-        ran=attempt in ran,
+        ran=ran,
         retried=False,
         final=False,
     )

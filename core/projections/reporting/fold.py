@@ -48,7 +48,6 @@ from jobledger.core.projections.reporting.found import (
     UNKNOWN,
     first_run,
     found_after,
-    may_have_run,
     without_guesses,
 )
 from jobledger.core.projections.reporting.held import Held, asked_for, held_after
@@ -155,8 +154,7 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
     if isinstance(event, ROLES.adopted):
         failures = of_failures.found_failed(state, event.at, attempts)
     elif failure is not None:
-        ran = {one.number for one in attempts if may_have_run(one, found)}
-        failures = of_failures.with_news(before.failures, event.at, failure, attempts, ran)
+        failures = of_failures.with_news(before.failures, event.at, failure, attempts, found)
     elif isinstance(event, ROLES.attempt_started):
         failures = of_failures.followed(before.failures, attempts)
     else:

@@ -1,7 +1,8 @@
 """Reporting facts of what attempts held: CPUs, memory and accelerators, over time."""
 
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -79,9 +80,14 @@ def held_after(
     return held if levels is held.levels else replace(held, levels=levels)
 
 
-def uses(number: int, levels: tuple[Level, ...], span: Span) -> tuple[ResourceUse, ...]:
-    """Return what an attempt held: for each thing the amount of it times the seconds."""
-    own = [one for one in levels if one.attempt == number and one.holding]
+def by_attempt(held: Held) -> Mapping[int, Sequence[Level]]:
+    """Return what each attempt held, in the order of time."""
+    return {number: tuple(own) for number, own in groupby(held.levels, attrgetter("attempt"))}
+
+
+def uses(levels: Sequence[Level], span: Span) -> tuple[ResourceUse, ...]:
+    """Return what an attempt held by its levels: for each thing the amount times the seconds."""
+    own = [one for one in levels if one.holding]
     if not own or span.since is None or span.until is None:
         return ()
     later = (min(max(one.since, span.since), span.until) for one in own[1:])

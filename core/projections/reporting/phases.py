@@ -1,6 +1,7 @@
 """Reporting facts of phases: half-open intervals without gaps."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import takewhile
 
 from msgspec.structs import replace
 
@@ -42,12 +43,16 @@ def leave(stays: tuple[PhaseFact, ...], at: Instant) -> tuple[PhaseFact, ...]:
 
 
 def time_in(
-    stays: Iterable[PhaseFact],
+    stays: Sequence[PhaseFact],
     phases: frozenset[str],
     since: Instant | None = None,
     until: Instant | None = None,
 ) -> float:
     """Return the seconds of the stays in these phases that are over, within [since, until)."""
+    if since is not None:  # those before it, maybe thousands, are not looked at
+        begin = since
+        later = takewhile(lambda one: one.left_at is None or one.left_at > begin, reversed(stays))
+        stays = tuple(later)
     return sum(
         seconds_between(
             stay.entered_at if since is None else max(stay.entered_at, since),

@@ -7,7 +7,12 @@ from msgspec.structs import replace
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs import events as shared
 from jobledger.core.kinds import ROLES
-from jobledger.core.projections.reporting.facts import ActivityFact, DecisionFact, GapFact
+from jobledger.core.projections.reporting.facts import (
+    ActivityFact,
+    DecisionFact,
+    GapFact,
+    with_last,
+)
 from jobledger.core.values.instants import Instant
 
 _NO_TIME, _HOUR = timedelta(), timedelta(hours=1)
@@ -38,10 +43,7 @@ def with_decision(
         changes |= {"state": "fired", "lateness_ms": lateness_ms(event, recorded_at)}
     else:
         changes["resolution"] = event.cause
-    return tuple(
-        replace(one, **changes) if one.decision_id == event.decision_id else one
-        for one in decisions
-    )
+    return with_last(decisions, lambda one: one.decision_id == event.decision_id, changes)
 
 
 def _scheduled(event: shared.DecisionScheduled) -> DecisionFact:
