@@ -112,7 +112,7 @@ def _notes(answer: Answer) -> Iterator[str]:
         yield "nothing of that kind in this period"
     if answer.more:
         yield f"only the first {answer.question.limit} rows; --limit shows more"
-    if answer.events and lacks_gaps(answer.question):
+    if answer.events and lacks_gaps(answer.report, answer.question):
         asked = answer.question
         yield (
             f"there are more than {asked.limit:,} {asked.by[0]}s in this period: those without "

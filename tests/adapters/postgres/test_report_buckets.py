@@ -1,5 +1,6 @@
 """Hours, days and weeks without anything are rows too, also where a day has 25 hours."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -31,6 +32,14 @@ def test_a_day_without_anything_counts_zero_and_has_no_share() -> None:
     assert second is there
     assert (first["wasted_seconds"], third["failed_attempts"]) == (0, 0)
     assert first["wasted_share"] is None
+
+
+def test_what_is_grouped_by_more_besides_keeps_each_row_of_a_piece() -> None:
+    """The report of nodes has a row for each node, whatever it is grouped by."""
+    rows: list[Row] = [{"week": day(5), "node": node, "failures": 1} for node in ("a", "b")]
+    asked = Question(since=day(5), until=day(19), by=("week",), limit=10)
+    assert without_gaps(rows, REPORTS["nodes"], asked) == rows
+    assert not lacks_gaps(REPORTS["nodes"], replace(asked, limit=1))
 
 
 def test_the_day_that_summer_time_ends_has_25_hours() -> None:
@@ -100,4 +109,4 @@ def test_more_pieces_than_may_be_shown_are_not_made_up(limit: int) -> None:
     shown = filled("day", day(1), day(5), UTC, {"day": day(2)}, limit=limit)
     assert len(shown) == (4 if limit == 4 else 1)
     asked = Question(since=day(1), until=day(5), by=("day",), limit=limit)
-    assert lacks_gaps(asked) is (limit == 3)
+    assert lacks_gaps(WASTE, asked) is (limit == 3)

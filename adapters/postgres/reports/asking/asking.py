@@ -37,6 +37,7 @@ from jobledger.adapters.postgres.reports.asking.report import (
     Row,
     Unit,
     Value,
+    grouped_by,
 )
 from jobledger.core.errors import LedgerMisconfigured, LedgerUnavailable
 from jobledger.core.values.instants import Instant
@@ -94,12 +95,6 @@ def ask(engine: Engine, report: Report, question: Question) -> Answer:
         events_behind=state["lag_events"],
         stale_since=stale,
     )
-
-
-def grouped_by(report: Report, question: Question) -> tuple[str, ...]:
-    """Return what rows are grouped by: what is asked for, and what the report has beside it."""
-    beside = report.beside if question.by else ()
-    return tuple(dict.fromkeys((*question.by, *beside)))
 
 
 def statement(report: Report, question: Question) -> str:

@@ -8,7 +8,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 
 from jobledger.adapters.postgres.reports.asking.dimensions import BUCKETS
-from jobledger.adapters.postgres.reports.asking.report import Question, Report, Row, Value
+from jobledger.adapters.postgres.reports.asking.report import (
+    Question,
+    Report,
+    Row,
+    Value,
+    grouped_by,
+)
 from jobledger.core.values.instants import Instant
 
 
@@ -18,7 +24,7 @@ def without_gaps(rows: Sequence[Row], report: Report, question: Question) -> Seq
     Only if they are grouped by one piece of time and nothing else, and only as far as the limit
     allows. What counts or adds up is zero in them, everything else is unknown.
     """
-    if not in_time_only(question.by):
+    if not in_time_only(grouped_by(report, question)):
         return rows
     (bucket,) = question.by
     there: Mapping[Value, Row] = {row[bucket]: row for row in rows}
@@ -34,9 +40,10 @@ def in_time_only(by: Sequence[str]) -> bool:
     return len(by) == 1 and by[0] in BUCKETS
 
 
-def lacks_gaps(question: Question) -> bool:
+def lacks_gaps(report: Report, question: Question) -> bool:
     """Return whether rows for pieces without anything are left out, because they pass the limit."""
-    return in_time_only(question.by) and not pieces(question.by[0], question)
+    by = grouped_by(report, question)
+    return in_time_only(by) and not pieces(by[0], question)
 
 
 def pieces(bucket: str, question: Question) -> Sequence[Instant]:

@@ -151,6 +151,12 @@ class Question:
     """At most so many rows; the row over everything is not counted."""
 
 
+def grouped_by(report: Report, question: Question) -> tuple[str, ...]:
+    """Return what rows are grouped by: what is asked for, and what the report has beside it."""
+    beside = report.beside if question.by else ()
+    return tuple(dict.fromkeys((*question.by, *beside)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What a report says."""
