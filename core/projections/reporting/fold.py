@@ -16,7 +16,7 @@ from jobledger.core.jobs.failures.diagnosis import Judged
 from jobledger.core.jobs.history.report_news import NOT_FOUND, FailureJudged, FailureNews, Found
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.retries.failures import FailureClass
-from jobledger.core.jobs.rows import LOST, AttemptRow
+from jobledger.core.jobs.rows import AttemptRow
 from jobledger.core.kinds import (
     NOTHING,
     ROLES,
@@ -331,7 +331,7 @@ def _job(folded: Folded, attempts: Sequence[AttemptFact]) -> JobFact:
         deleted_at=state.deleted_at,
         last_event_at=folded.last_event_at,
         attempts=len(attempts),
-        failed_attempts=state.failed + sum(one.outcome == LOST for one in attempts),
+        failed_attempts=state.failed,
         retries=max(state.retries, sum(one.retried for one in attempts)),
         events=folded.version,
         suspended_seconds=time_in(folded.stays, of_attempts.QUEUED),

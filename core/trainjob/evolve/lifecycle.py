@@ -240,7 +240,7 @@ def _attempt_ended(state: TrainJobState, event: events.TrainAttemptEnded) -> Tra
         state,
         attempt=replace(attempt, is_over=True, outcome=event.outcome),
         succeeded=state.succeeded + (event.outcome == "succeeded"),
-        failed=state.failed + (event.outcome == "failed"),
+        failed=state.failed + (event.outcome in ("failed", LOST)),
     )
 
 

@@ -333,7 +333,7 @@ def edited_and_applied(times: int) -> list[Step]:
             told.in_place(jobset_uid="jobset-2"),
             told.started(2, cause="recreated", jobset_uid="jobset-2"),
         ],
-        facts={"retries": 1},
+        facts={"retries": 1, "failed": 1},
     ),
     Row(
         rule="edits in between do not make it wait: what was done for them was something else",
