@@ -205,7 +205,7 @@ SELECT namespace, regexp_replace(name, '(-[0-9]+)+$', '') AS family,
     Recipe(
         question="How long does a retry wait for its turn?",
         words="From the failure to the start of the next attempt: cleaning up, and the pause that "
-        "the retry policy asks for.",
+        "the retry policy asks for; time that it was suspended in between is left out.",
         command="jobledger report retries --by namespace",
         sql="""
 SELECT namespace, count(*) AS retries,

@@ -79,18 +79,19 @@ NAME = field("name", TEXT, "Name of the job's object", "j.name")
 DIMENSIONS = (
     field("cluster", TEXT, "Kubernetes cluster, as the installation calls it", "d.cluster"),
     field("namespace", TEXT, "Namespace of the job", "d.namespace"),
-    field("kind", TEXT, "RayJob or TrainJob", "d.kind"),
+    field("kind", TEXT, "RayJob, TrainJob or Job", "d.kind"),
     field(
         "framework",
         TEXT,
         "ray; of a TrainJob what its runtime's name begins with if that is one (torch, jax and the "
-        "like), or empty",
+        "like), or empty; of a Job empty",
         "d.framework",
     ),
     field(
         "runtime",
         TEXT,
-        "RayJob: how its entrypoint is submitted (K8sJobMode and the like); TrainJob: its runtime",
+        "RayJob: how its entrypoint is submitted (K8sJobMode and the like); TrainJob: its runtime; "
+        "Job: empty",
         "d.runtime",
     ),
     field("queue", TEXT, "Kueue's queue (label kueue.x-k8s.io/queue-name), or empty", "d.queue"),

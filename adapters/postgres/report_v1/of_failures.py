@@ -15,6 +15,7 @@ from jobledger.adapters.postgres.report_v1.model import (
     later,
     seconds,
 )
+from jobledger.core.projections.reporting.attempts import QUEUED
 
 FAILURES = ReportView(
     name="failures",
@@ -74,6 +75,15 @@ FAILURES = ReportView(
     ),
 )
 
+_SUSPENDED = (
+    "coalesce((SELECT sum(date_part('epoch',"  # noqa: S608  # our own names
+    " least(p.left_at, n.started_at) - greatest(p.entered_at, f.ended_at)))"
+    " FROM {schema}.report_phase p WHERE p.stream_id = f.stream_id"
+    f" AND p.phase IN ({', '.join(repr(phase) for phase in sorted(QUEUED))})"
+    " AND p.left_at > f.ended_at AND p.entered_at < n.started_at), 0)"
+)
+"""How long the job was suspended between an attempt and the next one."""
+
 RETRIES = ReportView(
     name="retries",
     meaning=(
@@ -83,7 +93,8 @@ RETRIES = ReportView(
     order="granted_at",
     origin=(
         facts("report_attempt")  # noqa: S608  # our own names
-        + " LEFT JOIN LATERAL (SELECT * FROM {schema}.report_attempt l"
+        + " LEFT JOIN LATERAL (SELECT l.started_at, l.running_at, l.outcome"
+        " FROM {schema}.report_attempt l"
         " WHERE l.stream_id = f.stream_id AND l.number > f.number ORDER BY l.number LIMIT 1) n"
         " ON true WHERE f.retried"
     ),
@@ -116,8 +127,10 @@ RETRIES = ReportView(
         ),
         seconds(
             "wait_seconds",
-            "From the failure to the start of the next attempt",
-            between("f.ended_at", "n.started_at"),
+            "From the failure to the start of the next attempt, without the time suspended in it",
+            "CASE WHEN n.started_at > f.ended_at THEN greatest(0,"
+            f" date_part('epoch', n.started_at - f.ended_at) - {_SUSPENDED})"
+            " WHEN n.started_at <= f.ended_at THEN 0 END",
             null="before",
         ),
         field(

@@ -20,8 +20,9 @@ from jobledger.adapters.postgres.report_v1.model import (
 
 CLUSTER_SECONDS = (
     "How long its RayCluster was there, from its creation until it was gone; on a shared "
-    "RayCluster and of a TrainJob from start to end of the attempt; of one that was found under "
-    "way or over, from its start; of a shared one from when it was seen ready or the attempt ran. "
+    "RayCluster, of a TrainJob and of a Job from start to end of the attempt; of one that was "
+    "found under way or over, from its start; of a shared one from when it was seen ready or the "
+    "attempt ran. "
     "While that lasts, up to the job's last event: see standing_since"
 )
 
@@ -133,7 +134,7 @@ JOBS = ReportView(
 
 ATTEMPTS = ReportView(
     name="attempts",
-    meaning="One execution of a job: on one RayCluster, or one run of its JobSet",
+    meaning="One execution of a job: on one RayCluster, or one run of its JobSet or Job",
     order="started_at",
     origin=facts("report_attempt"),
     fields=(
@@ -141,7 +142,7 @@ ATTEMPTS = ReportView(
         field("attempt", INTEGER, "From 1", "f.number"),
         NAME,
         *DIMENSIONS,
-        field("cluster_name", TEXT, "RayCluster it runs on; of a TrainJob empty"),
+        field("cluster_name", TEXT, "RayCluster it runs on; of a TrainJob and of a Job empty"),
         field("cluster_shared", BOOLEAN, "Whether that RayCluster is not the job's own"),
         field("generation", BIGINT, "Generation of the specification it was started on"),
         field("started_at", INSTANT, "When it was started"),
@@ -149,13 +150,13 @@ ATTEMPTS = ReportView(
             "cluster_created_at",
             INSTANT,
             "When its own RayCluster was there",
-            null="before, if that was not seen, on a shared RayCluster, and of a TrainJob",
+            null="before, if that was not seen, on a shared RayCluster, and of a TrainJob or Job",
         ),
         field(
             "cluster_ready_at",
             INSTANT,
             "When the RayCluster was ready",
-            null="before, if that was not seen, and of a TrainJob",
+            null="before, if that was not seen, and of a TrainJob or Job",
         ),
         field("running_at", INSTANT, "When it ran", null="before, and if that was not seen"),
         field(
@@ -168,7 +169,7 @@ ATTEMPTS = ReportView(
             "cluster_gone_at",
             INSTANT,
             "When its own RayCluster was gone",
-            null="before, and of a TrainJob",
+            null="before, and of a TrainJob or Job",
         ),
         field(
             "outcome",
@@ -216,7 +217,12 @@ PHASES = ReportView(
         field(
             "attempt", INTEGER, "Attempt that was current when it was entered; 0 before the first"
         ),
-        field("phase", TEXT, "The state; New until the first one. Empty stays are left out"),
+        field(
+            "phase",
+            TEXT,
+            "The state; New until the first one. Empty stays are left out: where it was left and "
+            "entered again in one instant, two stays of it meet",
+        ),
         field(
             "next_phase",
             TEXT,

@@ -49,6 +49,7 @@ REVISIONS = (
     "0116",
     "0117",
     "0118",
+    "0119",
 )
 """All migrations, in their order."""
 

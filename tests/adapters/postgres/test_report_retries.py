@@ -13,7 +13,8 @@ from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.log.envelope import EventRecord
 from tests.rules.rayjob.test_job_deadline import PAUSING
 from tests.support.ledgers import postgres_ledger
-from tests.support.rayjob_builders import due
+from tests.support.rayjob_builders import due, manifest
+from tests.support.rayjob_stories import built, cleared, failing, readied, seen
 from tests.support.recorded import append_records, recorded
 from tests.support.records import NOON
 from tests.support.reported import differences, project_all
@@ -53,6 +54,24 @@ def test_a_jobset_that_is_made_anew_is_a_retry_of_the_lost_attempt(engine: Engin
     with engine.connect() as connection:
         classes = connection.execute(text("SELECT cause FROM report_v1.attempts ORDER BY attempt"))
         assert classes.scalars().all() == ["jobset-deleted", "application"]
+
+
+def test_a_retry_does_not_wait_while_its_job_is_suspended(engine: Engine) -> None:
+    """Failed at 42 s, cleared away at 100 s, suspended from then on for an hour."""
+    story = (
+        *seen(backoff_limit=1),
+        *built(),
+        *readied(),
+        *failing(),
+        manifest(45, generation=2, suspend=True, backoff_limit=1),
+        *cleared(),
+        manifest(3660, generation=3, backoff_limit=1),
+    )
+    told = reported(engine, recorded(story), "retries")
+    with engine.connect() as connection:
+        found = connection.execute(text("SELECT phase, seconds FROM report_v1.phases"))
+        assert ("Suspended", 3560.0) in [(row.phase, row.seconds) for row in found]
+    assert (told["retries"], told["wait_p50_seconds"]) == (1, 58.0)
 
 
 def test_a_run_that_succeeded_after_its_jobset_was_deleted_is_flaky(engine: Engine) -> None:

@@ -40,7 +40,7 @@ RETRIES = Report(
         Column(
             "wait_p50_seconds",
             Unit.SECONDS,
-            "Median from the failure to the next start",
+            "Median from the failure to the next start, without the time suspended",
             "wait p50",
             rank=5,
         ),

@@ -1,0 +1,27 @@
+"""Leave the time suspended out of what retries wait, and say of all views what holds for Jobs.
+
+The views keep their columns; nothing is computed anew.
+"""
+
+from alembic import op
+
+from jobledger.adapters.postgres.report_v1.views import VIEWS, view_creation
+from jobledger.adapters.postgres.schema.functions import current_schema
+
+revision = "0119"
+down_revision = "0118"
+branch_labels = None
+depends_on = None
+
+READERS = "jobledger_app, jobledger_report"
+
+
+def upgrade() -> None:
+    schema = current_schema(op.get_bind())
+    for view in VIEWS:
+        for statement in view_creation(view, schema, READERS, revision):
+            op.execute(statement)
+
+
+def downgrade() -> None:
+    """Leave the views: their columns are those of the revision before."""
