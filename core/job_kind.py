@@ -33,6 +33,7 @@ from jobledger.core.jobs.status.status_format import StatusFormat
 from jobledger.core.ports.cluster import Resource
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import Instant
 
 State = TypeVar("State")
 Observation = TypeVar("Observation")
@@ -76,6 +77,8 @@ class LogReaders(Generic[State, Event, OwnEvent]):
     """The row of the current attempt, which has just begun, or was found."""
     project_attempt: Callable[[AttemptRow, Event], AttemptRow]
     """That row after an event; the same row if the event does not concern it."""
+    end_told: Callable[[State], Instant | None] = lambda _: None
+    """When the current attempt ended, by the condition of what it ran as; None: nothing says."""
     columns: Callable[[State], PlatformColumns] = lambda _: PlatformColumns()
     """What only the platform beneath has, for the row of the job."""
     failure_news: Callable[[Event], FailureNews | None]

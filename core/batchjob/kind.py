@@ -106,6 +106,7 @@ BATCHJOB_KIND = JobKind(
         take_facts=take,
         begun=attempt_row.begun,
         project_attempt=attempt_row.project_attempt,
+        end_told=attempt_row.end_told,
         failure_news=report_news.failure_news,
         shows_ready_pods=report_news.shows_ready_pods,
         found=report_news.found,

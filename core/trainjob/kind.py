@@ -141,6 +141,7 @@ TRAINJOB_KIND = JobKind(
         take_facts=take,
         begun=attempt_row.begun,
         project_attempt=attempt_row.project_attempt,
+        end_told=attempt_row.end_told,
         failure_news=report_news.failure_news,
         shows_ready_pods=report_news.shows_ready_pods,
         shows_step=report_news.shows_step,

@@ -162,7 +162,8 @@ ATTEMPTS = ReportView(
         field(
             "ended_at",
             INSTANT,
-            "When it ended, or was found to have ended if nothing says when",
+            "When it ended, as its JobSet, its Job or the status of its RayJob says; when that was "
+            "found if nothing does",
             null="while it goes on",
         ),
         field(

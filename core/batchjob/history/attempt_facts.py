@@ -16,10 +16,12 @@ def take(event: events.BatchOwnEvent, so_far: FactsSoFar) -> None:
 def _of_job(event: events.BatchFactEvent, so_far: FactsSoFar) -> None:
     """Take what was seen of an attempt's Job; once that is over it holds nothing, however long."""
     last = so_far.last
-    if last is None or last.number != event.attempt or last.running_at is not None:
+    if last is None or last.number != event.attempt:
         return
-    if isinstance(event, events.AttemptJobObserved) and event.pods.active:
-        so_far.update(running_at=event.at)
+    if isinstance(event, events.AttemptJobObserved):
+        so_far.end_told = event.end.ended_at if event.end is not None else None
+        if last.running_at is None and event.pods.active:
+            so_far.update(running_at=event.at)
 
 
 def _of_life(event: events.BatchLifeEvent, so_far: FactsSoFar) -> None:
@@ -30,14 +32,7 @@ def _of_life(event: events.BatchLifeEvent, so_far: FactsSoFar) -> None:
     elif isinstance(event, events.BatchJobResumed):
         _resumed(event, so_far)
     elif isinstance(event, events.BatchAttemptEnded):
-        so_far.update(
-            ended_at=event.at,
-            outcome=event.outcome,
-            reason=event.reason,
-            failure=event.failure,
-            cluster_until=event.at,
-            cluster_is_gone=True,
-        )
+        so_far.over(event.at, event.outcome, event.reason, event.failure)
     elif isinstance(event, events.BatchRetryGranted | events.BatchRetryRefused):
         so_far.judged(event.failure, None)
         granted = isinstance(event, events.BatchRetryGranted)

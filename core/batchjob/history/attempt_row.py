@@ -6,6 +6,7 @@ from jobledger.core.batchjob import events
 from jobledger.core.batchjob.state import BatchJobState
 from jobledger.core.jobs.rows import AttemptRow, begun_row
 from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import Instant
 
 
 def begun(stream: StreamId, state: BatchJobState) -> AttemptRow:
@@ -14,6 +15,12 @@ def begun(stream: StreamId, state: BatchJobState) -> AttemptRow:
     assert attempt is not None, "it has begun"
     at_work = attempt.job is not None and attempt.job.pods.active > 0
     return begun_row(stream, attempt, running=at_work)
+
+
+def end_told(state: BatchJobState) -> Instant | None:
+    """Return when the Job of the current attempt ended by its condition; None: it has none."""
+    job = state.attempt.job if state.attempt is not None else None
+    return job.end.ended_at if job is not None and job.end is not None else None
 
 
 def project_attempt(row: AttemptRow, event: events.BatchJobEvent) -> AttemptRow:

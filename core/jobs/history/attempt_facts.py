@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 
 from jobledger.core.jobs import events as shared
+from jobledger.core.jobs.history.told_end import TOLD, told_end
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.policy import Policy
 from jobledger.core.jobs.retries.failures import FailureClass
@@ -118,6 +119,8 @@ class FactsSoFar:
         self._attempts: list[AttemptFacts] = []
         self.deadline_from: Instant | None = None
         """From when the activeDeadlineSeconds of the next attempt count; None: from its start."""
+        self.end_told: Instant | None = None
+        """When the last attempt ended by the condition of what it ran as; None: nothing says."""
         self.selects_cluster = False
         """Whether attempts run on a RayCluster that is not the job's own."""
 
@@ -146,6 +149,7 @@ class FactsSoFar:
 
     def began(self, attempt: AttemptFacts) -> None:
         """Add an attempt."""
+        self.end_told = None
         self._attempts.append(replace(attempt, deadline_from=self.deadline_from))
 
     def deadline_begins(self, at: Instant) -> None:
@@ -161,6 +165,20 @@ class FactsSoFar:
         if "outcome" in values:
             values["asked"] = self.asks
         self._attempts[-1] = replace(self._attempts[-1], **values)  # type: ignore[arg-type] # fields by name
+
+    def over(self, at: Instant, outcome: str, reason: str, failure: FailureClass) -> None:
+        """Say that the last attempt was found over; what it ran as is gone with it."""
+        last = self.last
+        if last is not None and outcome in TOLD:
+            at = told_end(self.end_told, last.running_at or last.started_at, at)
+        self.update(
+            ended_at=at,
+            outcome=outcome,
+            reason=reason,
+            failure=failure,
+            cluster_until=at,
+            cluster_is_gone=True,
+        )
 
     def verdict(self, *, granted: bool, failed_before: int) -> None:
         """Say whether another attempt was granted, and how many failures had counted before."""

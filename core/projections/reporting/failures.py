@@ -80,8 +80,10 @@ def with_news(
     `attempts` are those after it, `found` is how the job was.
     """
     if isinstance(news, AttemptFailed):
-        ran = _ran(attempts, news.attempt, found)
-        failures = _added(failures, at, news, news.attempt, ran=ran)
+        one = _of(attempts, news.attempt)
+        ended_at = one.ended_at if one is not None and one.ended_at is not None else at
+        ran = one is not None and may_have_run(one, found)
+        failures = _added(failures, ended_at, news, news.attempt, ran=ran)
         # Where a grant has an event of its own, that comes later and says the same again.
         retried = bool(attempts) and attempts[-1].number == news.attempt and attempts[-1].retried
         return _last_changed(failures, news.attempt, retried=retried)
@@ -95,13 +97,14 @@ def with_news(
         )
     last = attempts[-1].number if attempts else 0
     ended_in = last if news.attempt is None else news.attempt
-    return _ended(failures, at, news, ended_in, ran=_ran(attempts, ended_in, found))
+    one = _of(attempts, ended_in)
+    ran = one is not None and may_have_run(one, found)
+    return _ended(failures, at, news, ended_in, ran=ran)
 
 
-def _ran(attempts: tuple[AttemptFact, ...], number: int, found: Found) -> bool:
-    """Return whether an attempt ran, or may have unseen; it is looked for from the last on."""
-    one = next((one for one in reversed(attempts) if one.number == number), None)
-    return one is not None and may_have_run(one, found)
+def _of(attempts: tuple[AttemptFact, ...], number: int) -> AttemptFact | None:
+    """Return the attempt of a number, looked for from the last on; None if there is none."""
+    return next((one for one in reversed(attempts) if one.number == number), None)
 
 
 def _column_exit_code(code: int | None) -> int | None:

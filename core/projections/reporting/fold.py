@@ -14,6 +14,7 @@ from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.failures.diagnosis import Judged
 from jobledger.core.jobs.history.report_news import NOT_FOUND, FailureJudged, FailureNews, Found
+from jobledger.core.jobs.history.told_end import told_end
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.rows import AttemptRow
@@ -144,7 +145,8 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
     row = attempt_row(before.row, state, event, state.identity.stream_id)
     first_seen_at = before.first_seen_at if before.version else event.at
     number = row.number if row is not None else 0
-    stays = enter(before.stays, state.phase.value or NEW, number, event.at)
+    at = _true_at(before, state, event)
+    stays = enter(before.stays, state.phase.value or NEW, number, at)
     if isinstance(event, ROLES.deleted):
         stays = leave(stays, event.at)
     found = found_after(before.found, state, event)
@@ -154,7 +156,7 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
     if isinstance(event, ROLES.adopted):
         failures = of_failures.found_failed(state, event.at, attempts)
     elif failure is not None:
-        failures = of_failures.with_news(before.failures, event.at, failure, attempts, found)
+        failures = of_failures.with_news(before.failures, at, failure, attempts, found)
     elif isinstance(event, ROLES.attempt_started):
         failures = of_failures.followed(before.failures, attempts)
     else:
@@ -189,6 +191,20 @@ def fold(before: Folded, record: EventRecord, event: JobEvent, rules: Rules) -> 
         gaps=work.with_gap(before.gaps, event),
         hours=_hours(before, record, event),
     )
+
+
+def _true_at(before: Folded, state: JobState, event: JobEvent) -> Instant:
+    """Return when what an event changed came true: an end when that was, not when found."""
+    if before.version == 0 or state.phase is before.state.phase:
+        return event.at
+    told, known = _end_of(state), _end_of(before.state)
+    is_news = known is None or (state.ended_at is not None and before.state.ended_at is None)
+    return told_end(told, told, event.at) if told is not None and is_news else event.at
+
+
+def _end_of(state: JobState) -> Instant | None:
+    """Return when the job ended, or what its attempt ran as; None: it is not known to have."""
+    return state.ended_at if state.ended_at is not None else kind_of(state).log.end_told(state)
 
 
 def _is_as_before(before: Folded, state: JobState) -> bool:

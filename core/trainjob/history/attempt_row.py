@@ -6,6 +6,7 @@ from jobledger.core.jobs.rows import AttemptRow, begun_row
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.state import TrainJobState, is_active
 from jobledger.core.values.ids import StreamId
+from jobledger.core.values.instants import Instant
 
 
 def begun(stream: StreamId, state: TrainJobState) -> AttemptRow:
@@ -17,6 +18,12 @@ def begun(stream: StreamId, state: TrainJobState) -> AttemptRow:
     assert attempt is not None, "it has begun"
     at_work = state.jobset is not None and state.jobset.observed and is_active(state)
     return begun_row(stream, attempt, running=at_work)
+
+
+def end_told(state: TrainJobState) -> Instant | None:
+    """Return when the JobSet ended by its condition; None: it has none."""
+    end = state.jobset.end if state.jobset is not None else None
+    return end.ended_at if end is not None else None
 
 
 def project_attempt(row: AttemptRow, event: events.TrainJobEvent) -> AttemptRow:

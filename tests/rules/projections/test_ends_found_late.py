@@ -1,0 +1,69 @@
+"""An end that nobody saw for hours is dated by what tells of it: rows, facts, and what was held."""
+
+from collections.abc import Callable, Iterable
+
+import pytest
+from msgspec.structs import asdict
+
+from jobledger.core.catalogue import read_event
+from jobledger.core.forensics.attempts import facts as story_facts
+from jobledger.core.log.envelope import EventRecord
+from jobledger.core.projections.view import View, advance
+from tests.rules.projections.test_reports import rows, train_records
+from tests.support import batchjobs as batch
+from tests.support import trainjobs as train
+from tests.support.batch_lives import recorded_job
+
+BACK = 4 * 3600.0
+"""When the controller is at work again, in seconds after noon."""
+
+
+def trained(at: float, completed: bool) -> Iterable[EventRecord]:
+    """Return the records of a TrainJob whose JobSet ended at 60 s, which is seen at `at`."""
+    end = train.completed_end(60) if completed else train.failed_end(60)
+    return train_records((*train.running(), train.jobset(at, end=end)))
+
+
+def run(at: float, completed: bool) -> Iterable[EventRecord]:
+    """Return the records of a Job that ended at 60 s, which is seen at `at`."""
+    end = batch.complete_end(60) if completed else batch.failed_end(60)
+    return recorded_job((*batch.running(), batch.job(at, end=end)))
+
+
+Life = Callable[[float, bool], Iterable[EventRecord]]
+LIVES: tuple[Life, ...] = (trained, run)
+
+
+@pytest.mark.parametrize("life", LIVES)
+@pytest.mark.parametrize("completed", [True, False])
+@pytest.mark.parametrize(("seen_at", "ended_at"), [(BACK, 61), (60.4, 60.4), (60, 60)])
+def test_an_attempt_ends_when_what_it_ran_as_says(
+    life: Life, seen_at: float, ended_at: float, *, completed: bool
+) -> None:
+    """In whole seconds: it may have ended up to one later."""
+    records = tuple(life(seen_at, completed))
+    made = rows(records)
+    (attempt,) = (asdict(one) for one in made.facts["report_attempt"])
+    end = train.after(ended_at)
+    assert attempt["ended_at"] == end
+    assert attempt["cluster_seconds"] == (end - attempt["started_at"]).total_seconds()
+    (row,) = advance(View(), map(read_event, records))[1].attempts
+    assert row.ended_at == end
+    (told,) = story_facts(map(read_event, records)).attempts
+    assert (told.ended_at, told.cluster_until) == (end, end)
+    assert [asdict(one)["failed_at"] for one in made.facts["report_failure"]] == (
+        [] if completed else [end]
+    )
+
+
+@pytest.mark.parametrize(
+    ("life", "completed"), [(trained, True), (trained, False), (run, True)], ids=str
+)
+def test_a_job_is_in_its_last_state_since_it_ended(life: Life, *, completed: bool) -> None:
+    """What it ran until then is no more than it lasted; whether a Job failed is judged later."""
+    facts = rows(life(BACK, completed)).facts
+    (job,), stays = (asdict(one) for one in facts["report_job"]), facts["report_phase"]
+    assert (job["phase_since"], job["ended_at"]) == (train.after(61), train.after(60))
+    last, before = asdict(stays[-1]), asdict(stays[-2])
+    assert (last["phase"], before["phase"]) == ("Complete" if completed else "Failed", "Running")
+    assert job["running_seconds"] == (train.after(61) - before["entered_at"]).total_seconds()
