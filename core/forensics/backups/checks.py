@@ -46,7 +46,7 @@ def archiving(found: BackupFacts) -> Iterator[Finding]:
         yield note("archiving", what, "ask the primary")
         return
     if archiver.mode == "off":
-        yield _without_archiving(found)
+        yield from _without_archiving(found)
         return
     if not archiver.how:
         what = "archive_mode is on, and there is neither archive_command nor archive_library"
@@ -64,15 +64,17 @@ def archiving(found: BackupFacts) -> Iterator[Finding]:
         yield from _late(found, found.now - archiver.last_archived_at)
 
 
-def _without_archiving(found: BackupFacts) -> Finding:
-    if found.receivers:
-        what = f"archive_mode is off; {found.receivers} programs receive the WAL as it is written"
+def _without_archiving(found: BackupFacts) -> Iterator[Finding]:
+    """Yield what is lost without; what is received and named is judged by its files."""
+    if not found.receivers:
+        what = "archive_mode is off, and nobody receives the WAL: what came after the last base "
+        what += "backup would be lost"
+        remedy = "set archive_mode and archive_command, or run pg_receivewal; or dump often enough"
+        yield error("archiving", what, remedy)
+    elif found.archive is None:
+        what = "archive_mode is off; the WAL is received as it is written, nobody said where"
         remedy = "name what pg_receivewal writes with --wal-archive; a replica alone is no backup"
-        return warning("archiving", what, remedy)
-    what = "archive_mode is off, and nobody receives the WAL: what came after the last base "
-    what += "backup would be lost"
-    remedy = "set archive_mode and archive_command, or run pg_receivewal; or dump often enough"
-    return error("archiving", what, remedy)
+        yield warning("archiving", what, remedy)
 
 
 def _late(found: BackupFacts, age: timedelta) -> Iterator[Finding]:

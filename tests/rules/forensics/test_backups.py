@@ -80,10 +80,10 @@ ROWS: list[tuple[str, dict[str, Any], str, Severity, str]] = [
     ("no archiving", archiver(mode="off"), "archiving", Severity.ERROR, "nobody receives the WAL"),
     (
         "received in place of archived",
-        {**archiver(mode="off"), "receivers": 1},
+        {**archiver(mode="off"), "receivers": 1, "archive": None},
         "archiving",
         Severity.WARNING,
-        "1 programs receive the WAL",
+        "the WAL is received as it is written, nobody said where",
     ),
     ("no command", archiver(how=""), "archiving", Severity.ERROR, "neither archive_command nor"),
     (
@@ -196,6 +196,7 @@ def test_what_stands_against_it_is_said(changes: tuple[dict[str, Any], str, Seve
 
 
 QUIET: dict[str, dict[str, Any]] = {
+    "received, and named": {**archiver(mode="off"), "receivers": 1},
     "nothing happened since the last file": {
         **archiver(last_archived_at=HOUR_AGO),
         "last_event_at": NOW - timedelta(hours=2),
