@@ -138,6 +138,7 @@ def version_is_older(version: str, than: str) -> bool:
 class CachedRuntime:
     """A TrainingRuntime or ClusterTrainingRuntime that is there."""
 
+    uid: str
     version: str
     digest: str
     """Keyed digest of what decides about a build."""

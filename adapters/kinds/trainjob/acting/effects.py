@@ -175,6 +175,7 @@ def _asked_for(work: Work, ref: RuntimeRef) -> CachedRuntime:
     if found is None:
         raise work.failed(not_found(ref), building=True, may_pass=True)
     return CachedRuntime(
+        uid=text(found, "metadata", "uid"),
         version=text(found, "metadata", "resourceVersion"),
         digest=runtime_digest(work.world.mapper, found),
         packed=pack(found),

@@ -83,6 +83,7 @@ class RuntimeListener:
         """Tell the jobs that name a runtime of it; at once, if one waits for it."""
         around, key = self._around, self._key(manifest)
         runtime = CachedRuntime(
+            uid=text(manifest, "metadata", "uid"),
             version=text(manifest, "metadata", "resourceVersion"),
             digest=runtime_digest(around.mapper, manifest),
             packed=pack(manifest),
@@ -91,6 +92,8 @@ class RuntimeListener:
             known = around.live.runtime(key)
             if known is not None and around.live.is_older(key, runtime.version, known.version):
                 return
+            if known is not None and known.uid != runtime.uid:
+                known = None  # it went, and another was made
             jobs = around.live.jobs_on(key)
             edit = Edit(around, "/".join(key), manifest, jobs, partial(self.seen, at=at))
             read = runtime_looked_through(edit, runtime, known)
@@ -104,9 +107,15 @@ class RuntimeListener:
                 tell_runtime(around, job, at)
 
     def gone(self, manifest: Manifest, at: Instant) -> None:
-        """Tell the jobs that name a runtime that it is gone."""
+        """Tell the jobs that name a runtime that it is gone, unless another has its name by now.
+
+        A new list tells first of what is there, and then of what is not.
+        """
         around, key = self._around, self._key(manifest)
         with around.telling:
+            known = around.live.runtime(key)
+            if known is not None and known.uid != text(manifest, "metadata", "uid"):
+                return
             around.waiting.pop("/".join(key), None)
             around.live.drop_runtime(key)
             for job in around.live.jobs_on(key):
