@@ -9,6 +9,7 @@ import socket
 import ssl
 import zlib
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 
 import httptools
 import urllib3
@@ -139,8 +140,13 @@ class Reader:
             raise ProtocolError("Too much around the body of the answer")
 
     def may_stay(self) -> bool:
-        """Return whether the connection can be used again: nothing of this answer is left on it."""
-        return self._is_whole and not self._has_more and self._is_kept
+        """Return whether the connection can be used again: nothing of this answer is left on it.
+
+        Nor one over which nobody knows us (401): the certificate shown as it began may have ended,
+        and only a new one shows that which has taken its place.
+        """
+        is_known = self.status != HTTPStatus.UNAUTHORIZED
+        return self._is_whole and not self._has_more and self._is_kept and is_known
 
     def raw(self) -> bytes:
         """Return the body as it came, as far as it is kept."""

@@ -176,12 +176,15 @@ class Transport:
         if HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES:
             self.answering.came()
             return response
+        connection = response.connection
         try:
             body = read_body(response, request.what, _READ_AT_ONCE)
         except ClusterUnreachable:
             body = b""  # the status line alone says enough
         finally:
             finish(response)
+            if response.status == HTTPStatus.UNAUTHORIZED and connection is not None:
+                connection.close()  # as `Reader.may_stay`: the next begins with what counts by then
         raise self._refusal(request, response.status, response.headers, body)
 
     def _whereto(self, request: Request) -> str:

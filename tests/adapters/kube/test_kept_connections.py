@@ -10,7 +10,7 @@ import pytest
 from jobledger.adapters.http_client.exchange import head_of
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
 from jobledger.adapters.kube.transport import Request, Transport
-from jobledger.core.errors import ClusterUnreachable, ObjectNotFound
+from jobledger.core.errors import ClusterUnreachable, NoWayToCluster, ObjectNotFound
 
 READ = Request(method="GET", path="/version", about="the version")
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
@@ -69,6 +69,18 @@ def test_one_that_was_refused_over_is_used_again() -> None:
             transport.send(READ)
         assert transport.send(READ) == b"{}"
         assert counts == [2]
+
+
+def test_one_over_which_nobody_knows_us_is_not_used_again() -> None:
+    """Its certificate was shown as it began; the API server judges it with each request."""
+    refusal = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\n{}"
+    with server([refusal, OK, refusal, OK]) as (url, counts):
+        transport = transport_to(url)
+        for ask in (transport.send, transport.open):
+            with pytest.raises(NoWayToCluster):
+                ask(READ)
+            assert transport.send(READ) == b"{}"
+        assert counts == [1, 2, 1]
 
 
 @pytest.mark.parametrize(
