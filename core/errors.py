@@ -14,6 +14,7 @@
     │   ├── VersionExpired        410: list anew
     │   ├── RequestForbidden      403 (quota refusals included)
     │   ├── RequestInvalid        400, 415, 422: repeating it will not help
+    │   │   └── WrittenInAnotherVersion  500 to an apply: whose fields are whose is not to be told
     │   ├── RequestThrottled      429, 503 with Retry-After, 504: later
     │   └── ClusterUnreachable    no answer, an unreadable answer, or 5xx
     │       └── NoWayToCluster    401, no address, no trust: somebody has to change something
@@ -111,6 +112,13 @@ class RequestForbidden(ClusterError):
 
 class RequestInvalid(ClusterError):
     """The API server refuses the object or the request itself; repeating it will not help."""
+
+
+class WrittenInAnotherVersion(RequestInvalid):
+    """Somebody wrote the object in a version of its kind that lacks some of its fields.
+
+    No apply is taken until something else has been written.
+    """
 
 
 class RequestThrottled(ClusterError):

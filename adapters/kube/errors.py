@@ -64,6 +64,11 @@ _UNTYPED = "failed to create typed patch object"
 another form. Source: structured-merge-diff; tried on 1.36.
 """
 
+_UNDECLARED = "field not declared in schema"
+"""What it says besides, with 500, where the object as it is has a field that a version lacks in
+which somebody wrote it. Source as above.
+"""
+
 _SAY_NOTHING = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
 """Of a webhook they do not mean that an object is gone, or that nobody knows us."""
 
@@ -141,6 +146,8 @@ def status_error(
         return errors.ObjectChanged(sentence)
     if status.message.startswith(_UNTYPED):
         return errors.RequestInvalid(sentence)
+    if _UNDECLARED in status.message:
+        return errors.WrittenInAnotherVersion(sentence)
     return _by_code(code, sentence, retry_after)
 
 

@@ -7,6 +7,9 @@ a status is none. So what others left is taken away first then, by a patch, and 
 What is copied from another kind of object is checked by the definition of the job, which may be of
 another release than that of the object. If it is refused, the rest is written without it; and so
 without a field that an older definition does not declare, which is not sent again for a while.
+
+Where somebody has written the job in another served version of its kind, which lacks fields of
+this, no apply is taken: the status is merged first, which is, and applied anew.
 """
 
 from collections.abc import Callable, Collection
@@ -15,7 +18,7 @@ from dataclasses import dataclass, replace
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.status.undeclared import UndeclaredFields, undeclared_in
 from jobledger.adapters.telemetry.logging import get_logger
-from jobledger.core.errors import RequestInvalid
+from jobledger.core.errors import RequestInvalid, WrittenInAnotherVersion
 from jobledger.core.jobs.control.status_writers import OUR_MANAGER
 from jobledger.core.kinds import AnyKind
 from jobledger.core.ports.cluster import Cluster
@@ -97,6 +100,11 @@ class StatusWrite:
         """Apply it, over what others left."""
         try:
             return self._cleared(self._applied(self.job.version))
+        except WrittenInAnotherVersion:
+            # Whatever brings a field that the other version lacks has the API server forget who
+            # wrote what, if it is no apply; and this is taken.
+            merged = self._patched(self.status, self.job.version)
+            return self._cleared(self._applied(self._noted(merged)))
         except RequestInvalid as error:
             emptied = None if self._to_leave_out(str(error)) else self._emptied()
             if emptied is None:

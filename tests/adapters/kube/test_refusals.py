@@ -42,6 +42,14 @@ def failure_of(answer: Answer) -> errors.ClusterError:
             refusal(500, "", "failed to create typed patch object (ml/a; ray.io/v1): .status.x: "),
             errors.RequestInvalid,
         ),
+        (
+            refusal(500, "", ".spec.x: field not declared in schema"),
+            errors.WrittenInAnotherVersion,
+        ),
+        (
+            refusal(500, "", "failed to prune fields: .status.y: field not declared in schema"),
+            errors.WrittenInAnotherVersion,
+        ),
         (Answer(500, b"panic"), errors.ClusterUnreachable),
         (Answer(502, b"<html>"), errors.ClusterUnreachable),
         (Answer(302, b"", {"Location": "/login"}), errors.ClusterUnreachable),

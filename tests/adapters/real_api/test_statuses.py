@@ -191,6 +191,24 @@ def test_a_user_who_applies_the_manifest_again_leaves_the_status_alone(desk: Des
     assert reply.body["status"] == status
 
 
+def test_a_job_that_a_user_edits_in_an_older_version_of_its_kind_shows_its_status(
+    desk: Desk,
+) -> None:
+    """Every apply was refused with 500 from then on: it does not fit `ray.io/v1alpha1`."""
+    job = desk.job(FINALIZER)
+    desk.publish(job, {**FRESH, **COUNTS})
+    path = desk.api.path("ray.io/v1alpha1/rayjobs", "train")
+    labels = {"metadata": {"labels": {"team": "a"}}}
+    assert desk.api.request("PATCH", path, labels, content_type=MERGE).code == 200  # OK
+    job = desk.see(desk.now())
+    for status in (
+        {**FRESH, **COUNTS, "failed": 1},
+        {**UPSTREAMS, "failed": 3},
+        {**FRESH, **COUNTS},
+    ):
+        assert desk.publish(job, status) == status
+
+
 def test_no_status_is_left_on_an_object_that_took_the_place_of_the_job(desk: Desk) -> None:
     """The API server takes no notice of the UID in what is applied to a status."""
     job = desk.job()
