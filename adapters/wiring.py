@@ -231,7 +231,12 @@ def service(settings: Settings, opened: Ledger) -> Service:
         is_alive=controller.is_alive,
         waits_for=lambda: [*controller.waits_for(), *claim.waits_for()],
         troubles=lambda: sorted({*controller.troubles(), *claim.troubles()}),
-        notes=lambda: [*notes(), *controller.holding.words(), *claim.notes()],
+        notes=lambda: [
+            *notes(),
+            *controller.kinds.notes(),
+            *controller.holding.words(),
+            *claim.notes(),
+        ],
         registry=basis.metrics.registry,
     )
     health = health_app(

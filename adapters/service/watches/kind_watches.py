@@ -101,6 +101,8 @@ class KindWatches:
         """Kinds of job that are not watched: the API server does not know them (yet)."""
         self._optional: list[tuple[str, WatchedKind]] = []
         """What would be watched for a kind of job that is, and is not served (yet)."""
+        self._lacking: dict[str, list[str]] = {}
+        """Kind of job that is served -> kinds it needs that are not, or that may not be listed."""
         self._forbidden: set[Resource] = set()
         """Kinds of which was said that they may not be listed."""
         self._subscriptions: list[Subscription] = []
@@ -140,6 +142,14 @@ class KindWatches:
     def troubles(self) -> list[str]:
         """Return why it is not known which kinds are served; empty if it is."""
         return [self._trouble] if self._trouble and not self.needs_no_look else []
+
+    def notes(self) -> list[str]:
+        """Return of which kind the jobs that are there are left alone, and for want of what."""
+        return [
+            f"{job_kind}s are left alone: {', '.join(lacking)} is not served, or may not be listed"
+            for job_kind, lacking in sorted(self._lacking.items())
+            if lacking
+        ]
 
     def stop(self) -> None:
         """End all watches."""
@@ -228,8 +238,11 @@ class KindWatches:
             log.info("pods_not_watched", kind=kind.name, error=why, **more)
 
     def _ask_for(self, job_kind: str) -> None:
-        needed = self._around.kinds[job_kind].watched
-        if not all(self._serves(job_kind, kind) for kind in needed):
+        own, *others = self._around.kinds[job_kind].watched
+        is_there = self._serves(job_kind, own)
+        lacking = [one for one in others if is_there and not self._serves(job_kind, one)]
+        self._tell_lacking(job_kind, lacking)
+        if lacking or not is_there:
             return
         with self._lock:
             if job_kind not in self._unwatched or self._stopping.is_set():
@@ -239,6 +252,18 @@ class KindWatches:
             self._synced.expect(found)
             self._watch(found)
         log.info("kind_watched", kind=job_kind)
+
+    def _tell_lacking(self, job_kind: str, lacking: Sequence[WatchedKind]) -> None:
+        """Say once that jobs which are there are left alone, for want of what belongs to them."""
+        named, told = [kind.name for kind in lacking], self._lacking.get(job_kind, [])
+        self._lacking = {**self._lacking, job_kind: named}
+        unserved = [one.name for one in lacking if one.resource not in self._forbidden]
+        if unserved and named != told:
+            remedy = (
+                f"{job_kind}s are left alone until it is: install its definition (ops/crds), or "
+                f"leave {job_kind} out of JOBLEDGER_JOB_KINDS"
+            )
+            log.warning("kind_lacks", kind=job_kind, not_served=unserved, remedy=remedy)
 
     def _ask_for_more(self, job_kind: str, kind: WatchedKind) -> None:
         if not self._serves(job_kind, kind):

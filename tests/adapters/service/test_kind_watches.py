@@ -202,6 +202,37 @@ def test_a_kind_that_is_not_served_keeps_nobody_waiting_and_is_found_later() -> 
     assert desk.synced.has_listed("TrainJob")
 
 
+@pytest.mark.parametrize(
+    ("missing", "job_kind"), [(RAYCLUSTERS, "RayJob"), (JOBSETS, "TrainJob")], ids=str
+)
+def test_jobs_that_are_there_and_are_left_alone_for_want_of_a_kind_are_told_of(
+    missing: Resource, job_kind: str
+) -> None:
+    """As where a service is started anew after one of KubeRay's definitions was taken away."""
+    desk = Desk()
+    desk.server.errors[missing] = ObjectNotFound("no such kind")
+    with capture_logs() as lines:
+        for _ in range(3):
+            desk.ask()
+    (told,) = (line for line in lines if line["event"] == "kind_lacks")
+    assert (told["kind"], told["not_served"]) == (job_kind, [missing.kind])
+    assert desk.watches.notes() == [
+        f"{job_kind}s are left alone: {missing.kind} is not served, or may not be listed"
+    ]
+    del desk.server.errors[missing]
+    desk.ask()
+    assert desk.watches.notes() == []
+
+
+def test_of_a_kind_of_job_that_is_not_there_nobody_tells_anything() -> None:
+    desk = Desk()
+    desk.server.errors |= {RAYJOBS: ObjectNotFound("no"), RAYCLUSTERS: ObjectNotFound("no")}
+    with capture_logs() as lines:
+        desk.ask()
+    assert all(line["event"] != "kind_lacks" for line in lines)
+    assert desk.watches.notes() == []
+
+
 def test_one_that_is_forbidden_is_as_one_that_is_not_served() -> None:
     desk = Desk()
     desk.server.errors[JOBSETS] = RequestForbidden("jobsets is forbidden")
