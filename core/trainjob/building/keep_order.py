@@ -2,7 +2,8 @@
 
 The order of named entries (environment variables, ports, volumes) is not what anybody asked for:
 Trainer's plugins are asked in another order by every process of it. But a JobSet that runs takes no
-change of its Pods' templates, and another order is one; so what is there sets the order.
+change of its Pods' templates, and another order is one; so what is there sets the order, and the
+form of an amount: JobSet's webhook writes that of Kubernetes (`1500m` for `1.50`).
 
 Of its volume claims it never takes a change, and what was filled in when it was made counts: a list
 that is applied again without it is another one. Trainer meets that, too, and gets no further: a job
@@ -14,6 +15,9 @@ from typing import TypeGuard
 
 from jobledger.core.values.documents import Json, Manifest
 from jobledger.core.values.quantities import parse_quantity
+
+RESOURCES = "resources"
+"""The field of a container that holds amounts."""
 
 CLAIMS = "volumeClaimPolicies"
 """The field that is applied as a whole and may never change. Source: JobSet's definition."""
@@ -41,12 +45,18 @@ def _is_part_of(built: Json, found: Json) -> bool:
 def in_the_order_of(found: Json, built: Json) -> Json:
     """Return `built`, with the lists whose entries have the same names in the order of `found`."""
     if isinstance(built, Mapping) and isinstance(found, Mapping):
-        return {key: in_the_order_of(found.get(key), value) for key, value in built.items()}
+        return {key: _as_found(key, found.get(key), value) for key, value in built.items()}
     if _is_list(built) and _is_list(found):
         ours, theirs = _by_name(built), _by_name(found)
         if ours is not None and theirs is not None and set(ours) == set(theirs):
             return [in_the_order_of(there, ours[name]) for name, there in theirs.items()]
     return built
+
+
+def _as_found(key: str, found: Json, built: Json) -> Json:
+    if key == RESOURCES and _is_part_of(built, found) and _is_part_of(found, built):
+        return found
+    return in_the_order_of(found, built)
 
 
 def _is_list(value: Json) -> TypeGuard[Sequence[Json]]:

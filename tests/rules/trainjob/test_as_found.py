@@ -31,6 +31,28 @@ def test_lists_of_the_same_names_follow_what_is_there(found: Json, built: Json, 
     assert in_the_order_of(found, built) == then
 
 
+def limits(**amounts: Json) -> Json:
+    return {"containers": [{"name": "node", "resources": {"limits": amounts}}]}
+
+
+@pytest.mark.parametrize(
+    ("built", "applied"),
+    [
+        (limits(cpu="1.50", gpu=2), limits(cpu="1500m", gpu="2")),
+        (limits(cpu="1.51", gpu=2), limits(cpu="1.51", gpu=2)),
+        (limits(cpu="1.50"), limits(cpu="1.50")),
+        (limits(cpu="1.50", gpu=2, memory=1), limits(cpu="1.50", gpu=2, memory=1)),
+    ],
+)
+def test_amounts_that_mean_the_same_are_applied_as_they_stand(built: Json, applied: Json) -> None:
+    assert in_the_order_of(limits(cpu="1500m", gpu="2"), built) == applied
+
+
+def test_a_text_that_could_be_an_amount_is_none() -> None:
+    built = [{"name": "A", "value": "1.0"}]
+    assert in_the_order_of([{"name": "A", "value": "1"}], built) == built
+
+
 def claims(storage: Json, **more: Json) -> Json:
     """Return the claims of a JobSet, and what was filled in when it was made."""
     spec: Json = {"resources": {"requests": {"storage": storage}}}
