@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-import yaml
-
 from jobledger.adapters.kinds.trainjob.acting.apply import ApplyFailed, Work, put
+from jobledger.adapters.kinds.trainjob.acting.snapshot_text import snapshot_text
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.kinds.trainjob.watching.observations import runtime_digest
 from jobledger.adapters.kinds.trainjob.watching.watched import TRAINJOB_WATCHING
@@ -156,8 +155,8 @@ def _runtime(work: Work) -> Manifest:
         live = _asked_for(work, ref)
         work.live, work.runtime = live, live.digest
     runtime = snapshotted(live.manifest, ref)
-    written = yaml.safe_dump(runtime, sort_keys=True, allow_unicode=True)
-    made = BuiltObject(resource=CONFIGMAPS, manifest=snapshot_of(work.manifest, written))
+    text_of_runtime = snapshot_text(runtime)
+    made = BuiltObject(resource=CONFIGMAPS, manifest=snapshot_of(work.manifest, text_of_runtime))
     put(work, replace(made, manifest=owned(made, work.manifest)), building=True)
     work.snapshot = True
     return runtime

@@ -1,0 +1,32 @@
+"""Writes a runtime as YAML that a reader in Go, as Trainer's and ours of snapshots, takes for it.
+
+Python's YAML and Go's disagree about which bare words are texts: `1e-5`, `09`, `0o17`, `y` and `n`
+are to Python, and a number or a truth value to Go.
+"""
+
+import re
+from math import inf
+
+import yaml
+
+from jobledger.core.values.documents import Manifest
+
+_STR = "tag:yaml.org,2002:str"
+_BARE = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[a-z][a-z0-9_./-]*", re.IGNORECASE)
+"""What nobody takes for anything but a text; all others are quoted."""
+
+
+class _Writer(yaml.SafeDumper):
+    """Quotes every text that is not a plain word."""
+
+
+def _text(writer: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    return writer.represent_scalar(_STR, value, style=None if _BARE.fullmatch(value) else '"')
+
+
+_Writer.add_representer(str, _text)
+
+
+def snapshot_text(runtime: Manifest) -> str:
+    """Return a runtime as its snapshot holds it."""
+    return yaml.dump(runtime, Dumper=_Writer, sort_keys=True, allow_unicode=True, width=inf)
