@@ -48,7 +48,9 @@ def test_a_target_is_tried_with_a_made_up_job(here: Terminal) -> None:
     with CannedServer(Answer(), Answer(404)) as server:
         here = here.with_environment(HOOK=server.url)
         assert here.jobledger("notify", "test", "--send-to", "hook").out == "hook took the notice\n"
-        assert server.received[0].json["job"]["name"] == "made-up-by-notify-test"
+        sent = server.received[0].json
+        assert sent["job"]["name"] == "made-up-by-notify-test"
+        assert (sent["job"]["kind"], sent["event"]["type"]) == ("RayJob", "JobFailed")
         words = ("notify", "test", "--send-to", "hook")
         told = here.jobledger(*words, code=int(ExitCode.FOUND_WRONG)).everything
         assert "hook did not take the notice: it answered 404" in told

@@ -258,17 +258,17 @@ def _send_made_up(wanted: Rules, name: str) -> None:
 
 def _made_up(target: str, now: Instant) -> Notice:
     """Return a notice that says of itself that it is a test."""
-    cause = CAUSES["out-of-memory"]
+    cause, (name, kind) = CAUSES["out-of-memory"], next(iter(KINDS.items()))
     occasion = Occasion(
         position=0,
         event_id=EventId(uuid.uuid4()),
-        event=min(OCCASIONS["job-failed"]),
+        event=min(OCCASIONS["job-failed"].intersection(kind.event_types)),
         called=frozenset({"job-failed"}),
         occurred_at=now,
         text="This is a test of `jobledger notify`: no job has failed.",
         stream_id=stream_id("made-up", "made-up-by-notify-test", now),
         cluster="made-up",
-        kind=next(iter(KINDS)),
+        kind=name,
         namespace="made-up",
         name="made-up-by-notify-test",
         uid="",
