@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from jobledger.core.jobs.history.signs import Clue, Source
 from jobledger.core.jobs.rows import LOST
+from jobledger.core.ports.cluster import CONFIGMAPS
 from jobledger.core.trainjob import events as trainjob
 
 
@@ -15,7 +16,8 @@ def clues(event: trainjob.TrainFactEvent | trainjob.TrainLifeEvent) -> Iterator[
             yield Source.REASON, event.reason
             yield Source.MESSAGE, event.message
     elif isinstance(event, trainjob.JobsBuildFailed):
-        yield Source.MANIFEST, event.cause
+        is_refused = event.may_pass and event.cause.startswith(f"{CONFIGMAPS.kind} ")
+        yield Source.REFUSAL if is_refused else Source.MANIFEST, event.cause
     elif isinstance(event, trainjob.JobsCreationFailed):
         yield Source.REFUSAL, event.cause
     elif isinstance(event, trainjob.JobSetObserved):

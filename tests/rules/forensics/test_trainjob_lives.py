@@ -157,6 +157,17 @@ def test_a_version_is_the_state_that_its_decision_was_taken_in() -> None:
             "It waits: another try is due",
         ),
         (
+            not_built(
+                1,
+                "ConfigMap ml/x-runtime-snapshot: PATCH configmaps ml/x-runtime-snapshot: 422 "
+                'Invalid: configmaps "x-runtime-snapshot" is forbidden: '
+                "ValidatingAdmissionPolicy 'a' with binding 'a' denied request: no",
+                may_pass=True,
+            ),
+            "admission",
+            "It waits: another try is due",
+        ),
+        (
             not_built(1, "plugin torch: no"),
             "invalid-manifest",
             "It waits for a change of its manifest or its runtime: ",
