@@ -56,9 +56,7 @@ def test_an_attempt_ends_when_what_it_ran_as_says(
     )
 
 
-@pytest.mark.parametrize(
-    ("life", "completed"), [(trained, True), (trained, False), (run, True)], ids=str
-)
+@pytest.mark.parametrize(("life", "completed"), [(trained, True), (trained, False), (run, True)])
 def test_a_job_is_in_its_last_state_since_it_ended(life: Life, *, completed: bool) -> None:
     """What it ran until then is no more than it lasted; whether a Job failed is judged later."""
     facts = rows(life(BACK, completed)).facts
