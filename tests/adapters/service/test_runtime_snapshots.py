@@ -2,8 +2,8 @@
 
 import pytest
 
-from jobledger.adapters.kinds.trainjob.acting.snapshot_text import snapshot_text
-from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
+from jobledger.adapters.kinds.trainjob.snapshot_text import read_snapshot, snapshot_text
+from jobledger.adapters.service.objects.runtime_env import CHARACTERS_MAX, parse_runtime_env
 from jobledger.core.values.documents import Json, child, items
 from tests.support.train_world import TrainWorld, torch_runtime
 
@@ -26,6 +26,20 @@ def test_a_text_stays_that_text_wherever_it_stands(text: str) -> None:
 def test_what_is_no_text_stays_what_it_is() -> None:
     runtime: dict[str, Json] = {"a": [0, -1, 2**63 - 1, 0.5, 1e22, 1e-7, True, None, {}, []]}
     assert parse_runtime_env(snapshot_text(runtime)) == (runtime, "")
+
+
+def test_what_is_too_long_to_be_read_as_yaml_is_read_all_the_same() -> None:
+    """A job that began suspended, as Kueue has it, never ran: its snapshot was no YAML to read."""
+    runtime: dict[str, Json] = {"env": [{"name": str(n), "value": "v" * 100} for n in range(3000)]}
+    written = snapshot_text(runtime)
+    assert len(written) > CHARACTERS_MAX
+    assert read_snapshot(written) == (runtime, "")
+
+
+def test_flow_yaml_of_somebody_else_is_read() -> None:
+    assert read_snapshot("{kind: TrainingRuntime}") == ({"kind": "TrainingRuntime"}, "")
+    assert read_snapshot("{kind") == ({}, read_snapshot("{kind")[1])
+    assert read_snapshot("{kind")[1] != ""
 
 
 def test_a_job_whose_runtime_has_a_learning_rate_is_resumed() -> None:

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from jobledger.adapters.kinds.trainjob.acting.apply import ApplyFailed, Work, put
-from jobledger.adapters.kinds.trainjob.acting.snapshot_text import snapshot_text
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
+from jobledger.adapters.kinds.trainjob.snapshot_text import read_snapshot, snapshot_text
 from jobledger.adapters.kinds.trainjob.watching.observations import runtime_digest
 from jobledger.adapters.kinds.trainjob.watching.watched import TRAINJOB_WATCHING
 from jobledger.adapters.service.effects.admitted import refuse_if_not_suspended_as_asked
@@ -32,7 +32,6 @@ from jobledger.adapters.service.objects.declared_secrets import (
 )
 from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime
 from jobledger.adapters.service.objects.packing import pack
-from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
 from jobledger.core.errors import ClusterError, RequestThrottled
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.kinds import JobState
@@ -145,8 +144,8 @@ def _runtime(work: Work) -> Manifest:
         snapshot = work.get(CONFIGMAPS, name, building=True)
     if snapshot is not None:
         work.refuse_if_taken(CONFIGMAPS, snapshot, building=True)
-        held, _ = parse_runtime_env(text(snapshot, "data", SNAPSHOT_KEY))
-        runtime = check_snapshot(snapshot, job.identity.uid, ref, held or {})
+        held, _ = read_snapshot(text(snapshot, "data", SNAPSHOT_KEY))
+        runtime = check_snapshot(snapshot, job.identity.uid, ref, held)
         key = world.mapper.redaction_key
         same = live is None or digest(key, content_of(runtime)) == live.digest
         if work.state.created_once or same:

@@ -6,6 +6,7 @@ A listener does no more than decode, redact and put into the inbox; it decides n
 from functools import partial
 
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
+from jobledger.adapters.kinds.trainjob.snapshot_text import read_snapshot
 from jobledger.adapters.kinds.trainjob.watching.observations import (
     runtime_digest,
     see_jobset,
@@ -16,7 +17,6 @@ from jobledger.adapters.kinds.trainjob.watching.progress import ProgressReports,
 from jobledger.adapters.service.objects.kept_children import CachedChild, secrets_of_object
 from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime, kept_as
 from jobledger.adapters.service.objects.packing import pack
-from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import marked, tell_gap
 from jobledger.adapters.service.watches.parts_looked_through import (
@@ -237,8 +237,8 @@ def _secrets_of_snapshot(manifest: Manifest) -> frozenset[str]:
     written = text(manifest, "data", SNAPSHOT_KEY)
     if not written:
         return frozenset()
-    held, problem = parse_runtime_env(written)
-    if problem or held is None:
+    held, problem = read_snapshot(written)
+    if problem or not held:
         return secrets_in({"spec": {"runtimeEnvYAML": written}}, None)
     return secrets_in(held, None)
 
