@@ -106,6 +106,8 @@ class LogReaders(Generic[State, Event, OwnEvent]):
     grants_retries: bool
     """Whether an event of its own grants a retry; else an attempt that ends may be followed by
     another at once."""
+    pauses_attempts: bool = False
+    """Whether an attempt goes on while its job is suspended, and holds nothing then."""
     runs_when_seen: bool
     """Whether an attempt that is seen for the first time runs since then at the latest."""
     progress: ProgressReports | None = None

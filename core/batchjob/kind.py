@@ -114,6 +114,7 @@ BATCHJOB_KIND = JobKind(
         workload=report_news.workload,
         pods=report_news.pods,
         grants_retries=True,
+        pauses_attempts=True,
         runs_when_seen=False,
     ),
 )

@@ -29,7 +29,10 @@ def _of_life(event: events.BatchLifeEvent, so_far: FactsSoFar) -> None:
         _received(event, so_far)
     elif isinstance(event, events.BatchAttemptStarted):
         so_far.began(AttemptFacts(number=event.attempt, started_at=event.at, cluster_from=event.at))
+    elif isinstance(event, events.BatchJobSuspended):
+        so_far.pauses(event.at)
     elif isinstance(event, events.BatchJobResumed):
+        so_far.goes_on(event.at)
         _resumed(event, so_far)
     elif isinstance(event, events.BatchAttemptEnded):
         so_far.over(event.at, event.outcome, event.reason, event.failure)

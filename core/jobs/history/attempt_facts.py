@@ -52,6 +52,10 @@ class AttemptFacts:
     cluster_until: Instant | None = None
     """When that was known to be gone, or was last known to be there."""
     cluster_is_gone: bool = False
+    paused: timedelta = timedelta()
+    """How long it held nothing meanwhile, as its job was suspended."""
+    paused_since: Instant | None = None
+    """Since when it is so; None: it is not."""
     shared_cluster: bool = False
     """It ran on a RayCluster that is not its own: that costs the job nothing."""
     same_cluster: bool = False
@@ -73,7 +77,10 @@ class AttemptFacts:
         """Return for how long its own cluster was known to be there."""
         if self.shared_cluster or self.cluster_from is None or self.cluster_until is None:
             return timedelta()
-        return max(self.cluster_until - self.cluster_from, timedelta())
+        paused = self.paused
+        if self.paused_since is not None:
+            paused += max(self.cluster_until - self.paused_since, timedelta())
+        return max(self.cluster_until - self.cluster_from - paused, timedelta())
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +172,18 @@ class FactsSoFar:
         if "outcome" in values:
             values["asked"] = self.asks
         self._attempts[-1] = replace(self._attempts[-1], **values)  # type: ignore[arg-type] # fields by name
+
+    def pauses(self, at: Instant) -> None:
+        """Say that the last attempt, if it goes on, holds nothing from now on."""
+        if self.last is not None and not self.last.outcome and self.last.paused_since is None:
+            self.update(paused_since=at)
+
+    def goes_on(self, at: Instant) -> None:
+        """Say that the last attempt may hold something again."""
+        last = self.last
+        if last is not None and not last.outcome and last.paused_since is not None:
+            paused = last.paused + max(at - last.paused_since, timedelta())
+            self.update(paused=paused, paused_since=None)
 
     def over(self, at: Instant, outcome: str, reason: str, failure: FailureClass) -> None:
         """Say that the last attempt was found over; what it ran as is gone with it."""

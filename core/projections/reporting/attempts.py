@@ -126,21 +126,39 @@ def _at_step(attempts: tuple[AttemptFact, ...], at: Instant) -> tuple[AttemptFac
 
 
 def priced(
-    attempts: tuple[AttemptFact, ...], until: Instant, found: Found, held: Held
+    attempts: tuple[AttemptFact, ...],
+    until: Instant,
+    found: Found,
+    held: Held,
+    paused: Sequence[PhaseFact],
 ) -> tuple[AttemptFact, ...]:
-    """Return the attempts with what they held up to an instant; equal ones stay the same object."""
+    """Return the attempts with what they held up to an instant; equal ones stay the same object.
+
+    `paused` are the stays of the job in which they held nothing.
+    """
     levels = by_attempt(held)
-    return tuple(_priced(one, until, found, levels.get(one.number, ())) for one in attempts)
+    return tuple(
+        _priced(one, _held(one, until, found), found, (levels.get(one.number, ()), paused))
+        for one in attempts
+    )
 
 
-def _priced(one: AttemptFact, until: Instant, found: Found, levels: Sequence[Level]) -> AttemptFact:
-    since, last = _held(one, until, found)
+def _priced(
+    one: AttemptFact,
+    span: tuple[Instant | None, Instant | None],
+    found: Found,
+    known: tuple[Sequence[Level], Sequence[PhaseFact]],
+) -> AttemptFact:
+    since, last = span
+    levels, paused = known
     running = one.running_at
     if one.number == found.attempt and found.may_have_run:
         running = since  # how long it had waited before, nobody saw
-    span = Span(since, running, one.ended_at, last)
-    cost = seconds_between(since, last)
-    used = uses(levels, span) if cost else ()
+    held = Span(since, running, one.ended_at, last, paused)
+    cost = 0.0
+    if since is not None and last is not None:
+        cost = sum(seconds_between(*part) for part in held.parts(since, last))
+    used = uses(levels, held) if cost else ()
     if one.cluster_seconds == cost and one.resources == used:
         return one
     return replace(one, cluster_seconds=cost, resources=used)

@@ -239,7 +239,8 @@ def rows_of(folded: Folded) -> Rows:
     identity = folded.state.identity
     assert identity is not None, "a stream begins with who the job is"
     found = folded.found
-    attempts = of_attempts.priced(folded.attempts, folded.last_event_at, found, folded.held)
+    paused = _paused(folded)
+    attempts = of_attempts.priced(folded.attempts, folded.last_event_at, found, folded.held, paused)
     attempts = without_guesses(attempts, folded.state, found)
     said = folded.dimension
     facts: dict[str, Sequence[Fact]] = {
@@ -256,6 +257,13 @@ def rows_of(folded: Folded) -> Rows:
         dimension=replace(said, image=said.image or folded.built_image),
         facts=cast("Mapping[str, tuple[Fact, ...]]", facts),
     )
+
+
+def _paused(folded: Folded) -> Sequence[PhaseFact]:
+    """Return the stays in which attempts go on and hold nothing."""
+    if not kind_of(folded.state).log.pauses_attempts:
+        return ()
+    return [stay for stay in folded.stays if stay.phase in of_attempts.QUEUED]
 
 
 def key_of(rows: Rows) -> int:

@@ -14,7 +14,12 @@ from jobledger.core.jobs.history.holdings import Holding, holding_after, holding
 from jobledger.core.jobs.history.report_news import ClusterNews
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.kinds import JobState, holding_seen, kind_of
-from jobledger.core.projections.reporting.facts import AttemptFact, ResourceUse, seconds_between
+from jobledger.core.projections.reporting.facts import (
+    AttemptFact,
+    PhaseFact,
+    ResourceUse,
+    seconds_between,
+)
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.instants import Instant
 
@@ -47,6 +52,19 @@ class Span(NamedTuple):
     running: Instant | None
     ended: Instant | None
     until: Instant | None
+    paused: Sequence[PhaseFact] = ()
+    """Stays in which it held nothing, in their order."""
+
+    def parts(self, begin: Instant, end: Instant) -> Iterator[tuple[Instant, Instant]]:
+        """Yield the parts of a piece of time in which it was not paused."""
+        for stay in self.paused:
+            if stay.entered_at >= end:
+                break
+            if stay.left_at is not None and stay.left_at <= begin:
+                continue
+            yield begin, max(begin, stay.entered_at)
+            begin = end if stay.left_at is None else min(end, stay.left_at)
+        yield begin, end
 
 
 def asked_for(before: Held, state: JobState, document: Manifest) -> Held:
@@ -101,8 +119,9 @@ def uses(levels: Sequence[Level], span: Span) -> tuple[ResourceUse, ...]:
         sums = dict.fromkeys((WAITING, RUNNING, IDLE), 0.0)
         for (begin, end), level in pieces:
             amount = _amount(level.holding, thing)
-            for name, seconds in _stages(span, begin, end):
-                sums[name] += amount * seconds
+            for part in span.parts(begin, end):
+                for name, seconds in _stages(span, *part):
+                    sums[name] += amount * seconds
         found.append(
             ResourceUse(
                 resource=thing[0],

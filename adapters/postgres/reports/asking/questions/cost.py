@@ -58,13 +58,13 @@ COST = Report(
     summary="Accelerators, CPUs and memory that jobs held, what of it was wasted, and its price.",
     rule="An attempt holds what its Pods request: of a RayCluster the head and the workers, as "
     "many as there were at each time where KubeRay's status tells it; of a JobSet all but the "
-    "initializers; of a Job as many Pods as run at once. On a RayCluster that it selected a job "
-    "holds nothing. From when to when it is held, and that an attempt is dated by its start, is as "
-    "in busiest. What is wasted counts once: after the end of an attempt it is idle; else failed, "
-    "if the attempt failed or was lost; else waiting, until it ran. Money is by the list of prices "
-    "(`jobledger db prices`), as it was when the attempt started; what has no price costs nothing, "
-    "and without any price there is none. What requests nothing of a thing, or is not known to, "
-    "is not in it.",
+    "initializers; of a Job as many Pods as run at once, and none while it is suspended. On a "
+    "RayCluster that it selected a job holds nothing. From when to when it is held, and that an "
+    "attempt is dated by its start, is as in busiest. What is wasted counts once: after the end of "
+    "an attempt it is idle; else failed, if the attempt failed or was lost; else waiting, until it "
+    "ran. Money is by the list of prices (`jobledger db prices`), as it was when the attempt "
+    "started; what has no price costs nothing, and without any price there is none. What requests "
+    "nothing of a thing, or is not known to, is not in it.",
     columns=(
         Column("cost", Unit.MONEY, "In the money of the list of prices", rank=0),
         Column("wasted_cost", Unit.MONEY, "failed_cost, waiting_cost and idle_cost", rank=1),
