@@ -183,7 +183,7 @@ class ShardTakeover:
         )
         self.slots.note_finished(self.history.finished(shards))
         self.turn.footing.has_read()  # what asks the ledger comes before anything is let through
-        self.inbox.hold_back(self._waiting.keys() - shards)
+        self.inbox.hold_back((self._waiting.keys() - shards) | self._gaining)
         self.set_back.tell()
         for shard in shards:
             self._loaded[shard] = self._waiting.pop(shard).epoch

@@ -116,16 +116,16 @@ class Slots:
         One whose stream cannot be folded is not held: nothing is done for it.
         """
         missing = [stream for stream in streams if stream not in self._held]
-        self._load(missing)
-        for stream in missing:
-            self._note_end(stream)
-
-    def _load(self, missing: Sequence[StreamId]) -> None:
         for start in range(0, len(missing), CHUNK):
             chunk = missing[start : start + CHUNK]
-            found = self._store.read_streams(chunk)
+            self._load(chunk)
             for stream in chunk:
-                self._fold(stream, found.get(stream, ()))
+                self._note_end(stream)
+
+    def _load(self, chunk: Sequence[StreamId]) -> None:
+        found = self._store.read_streams(chunk) if chunk else {}
+        for stream in chunk:
+            self._fold(stream, found.get(stream, ()))
 
     def load_open(self, streams: Sequence[StreamId]) -> None:
         """Hold these jobs, as `load`; of what is known of them nothing is read again."""

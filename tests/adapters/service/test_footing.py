@@ -70,3 +70,17 @@ def test_nor_does_it_matter_that_a_job_was_only_read_here(bench: TurnBench) -> N
     assert not bench.turn.footing.is_lost()
     set_back()
     assert bench.turn.footing.is_lost()
+
+
+def test_nor_that_an_old_job_was_read_last(bench: TurnBench) -> None:
+    """Its end tells nothing of what was appended to others after it."""
+    set_back = kept(bench.store, bench.table)
+    bench.see(seen("two", 2))
+    bench.take()
+    bench.slots.drop([seen("one").identity.stream_id])
+    bench.see(seen("one"))
+    bench.take()
+    assert not bench.turn.footing.is_lost()
+    assert not bench.turn.footing.is_lost()
+    set_back()
+    assert bench.turn.footing.is_lost()

@@ -1,5 +1,7 @@
 """Shards are taken over step by step, so that no job waits until those of all shards are read."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from jobledger.adapters.service.shard_takeover import QUIET_SECONDS
@@ -192,3 +194,31 @@ def test_a_ledger_that_fails_in_between_is_asked_again(
     settle(restarted)
     assert service.controller.troubles() == []
     assert set(service.leases.shards()) == set(range(SHARDS))
+
+
+def test_what_comes_of_a_shard_that_is_gained_waits_while_the_ledger_does_not_answer(
+    restarted: ServiceWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where others wait to be loaded, of which the ledger has told already."""
+    service = restarted.service
+    while not len(service.slots):
+        restarted.cluster.deliver()
+        service.controller.run_once(0)
+    (job, *_) = [slot.stream_id for slot in service.slots]
+    restarted.lease_table.release("a/2", {shard_of(job)})
+    service.controller.renew_leases()
+    unanswered = iter([True])
+    answer = restarted.history.open_streams
+
+    def once(shards: Sequence[int]) -> Sequence[StreamId]:
+        if next(unanswered, False):
+            raise LedgerUnavailable("it does not answer")
+        return answer(shards)
+
+    monkeypatch.setattr(service.controller._stopping, "wait", lambda _: False)  # noqa: SLF001 no pause
+    monkeypatch.setattr(restarted.history, "open_streams", once)
+    service.controller.run_once(0)
+    assert next(unanswered, None) is None, "it was asked"
+    assert service.inbox.holds_back(job)
+    settle(restarted)
+    assert not service.inbox.holds_back(job)
