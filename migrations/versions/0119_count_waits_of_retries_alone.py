@@ -1,12 +1,15 @@
 """Leave the time suspended out of what retries wait, and say of all views what holds for Jobs.
 
-The views keep their columns; nothing is computed anew.
+The views keep their columns; nothing is computed anew. Columns of the tables behind them have the
+same words.
 """
 
 from alembic import op
+from sqlalchemy.schema import SetColumnComment
 
 from jobledger.adapters.postgres.report_v1.views import VIEWS, view_creation
 from jobledger.adapters.postgres.schema.functions import current_schema
+from jobledger.adapters.postgres.schema.tables import metadata
 
 revision = "0119"
 down_revision = "0118"
@@ -21,7 +24,11 @@ def upgrade() -> None:
     for view in VIEWS:
         for statement in view_creation(view, schema, READERS, revision):
             op.execute(statement)
+    for table in metadata.sorted_tables:
+        if table.name.startswith("report_"):
+            for column in table.columns:
+                op.execute(SetColumnComment(column))
 
 
 def downgrade() -> None:
-    """Leave the views: their columns are those of the revision before."""
+    """Leave views and words: the columns are those of the revision before."""

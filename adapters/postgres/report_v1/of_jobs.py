@@ -165,8 +165,8 @@ ATTEMPTS = ReportView(
         field(
             "ended_at",
             INSTANT,
-            "When it ended, as its JobSet, its Job or the status of its RayJob says; when that was "
-            "found if nothing does",
+            "When it ended, as its JobSet or Job says, or the status of a RayJob that was found "
+            "over; when that was found if nothing does, as of any other RayJob",
             null="while it goes on",
         ),
         field(

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.status.undeclared import UndeclaredFields, undeclared_in
 from jobledger.adapters.telemetry.logging import get_logger
-from jobledger.core.errors import RequestInvalid, WrittenInAnotherVersion
+from jobledger.core.errors import ObjectChanged, RequestInvalid, WrittenInAnotherVersion
 from jobledger.core.jobs.control.status_writers import OUR_MANAGER
 from jobledger.core.kinds import AnyKind
 from jobledger.core.ports.cluster import Cluster
@@ -56,6 +56,8 @@ class StatusWrite:
             return self._merged()
         try:
             return self._whole()
+        except WrittenInAnotherVersion as error:
+            raise ObjectChanged(str(error)) from error  # once more, since it was merged just now
         except RequestInvalid as error:
             refused = error
         left_out = self._to_leave_out(str(refused))
@@ -76,7 +78,9 @@ class StatusWrite:
             bound = self._bound_to_stay()
             if not bound:
                 raise
-        return self._patched({**self.status, **bound}, self.job.version)
+        merged = {**self.status, **bound}
+        self.sends(merged)
+        return self._patched(merged, self.job.version)
 
     def _bound_to_stay(self) -> dict[str, Json]:
         """Return what is shown otherwise than it was to be written, and may not change so."""

@@ -24,6 +24,9 @@ OUR_MANAGER = "jobledger"
 BY_HAND = ("kubectl", "velero")
 """How the managers begin under which people write, and what restores a backup: no controllers."""
 
+UNNAMED = "before-first-apply"
+"""What an API server calls whoever wrote what it no longer knows the writer of, at an apply."""
+
 AHEAD_MAX = timedelta(minutes=1)
 """How far the API server's clock may be ahead of this one; a later date names no write."""
 
@@ -101,6 +104,8 @@ def is_driven_here(fields: ControllerFields, manifest: Manifest) -> bool:
 def _writers(manifest: Manifest) -> Iterator[StatusWriter]:
     for entry in items(manifest, *_ENTRIES):
         fields = child(entry, "fieldsV1")
+        if text(entry, "manager") == UNNAMED:
+            continue
         if "f:status" in fields and text(entry, "subresource") == STATUS:
             yield StatusWriter(
                 manager=text(entry, "manager"),

@@ -17,6 +17,9 @@ _TOLD_IN = timedelta(seconds=1)
 def told_end(told: Instant | None, since: Instant, found: Instant) -> Instant:
     """Return when something ended that was at work at `since`, and was found over at `found`.
 
-    `told` is what its condition tells, by another clock; None: it tells nothing.
+    `told` is what its condition tells, by another clock; None: it tells nothing. Nor does one that
+    has it end before it was at work: that clock is wrong.
     """
-    return found if told is None else min(found, max(since, told + _TOLD_IN))
+    if told is None or told + _TOLD_IN < since:
+        return found
+    return min(found, told + _TOLD_IN)

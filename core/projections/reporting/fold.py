@@ -199,7 +199,9 @@ def _true_at(before: Folded, state: JobState, event: JobEvent) -> Instant:
         return event.at
     told, known = _end_of(state), _end_of(before.state)
     is_news = known is None or (state.ended_at is not None and before.state.ended_at is None)
-    return told_end(told, told, event.at) if told is not None and is_news else event.at
+    if told is None or not is_news:
+        return event.at
+    return told_end(told, before.stays[-1].entered_at if before.stays else told, event.at)
 
 
 def _end_of(state: JobState) -> Instant | None:

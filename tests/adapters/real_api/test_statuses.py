@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
+from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.errors import ObjectChanged, ObjectNotFound
+from jobledger.core.jobs.control.status_writers import is_driven_here, other_controller
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.rayjob.names import FINALIZER
+from jobledger.core.rayjob.status.status_format import RAYJOB_CONTROLLER
 from jobledger.core.values.documents import Manifest, child
 from tests.adapters.real_api.desk import Desk, Document
 from tests.support.api import APPLY, MERGE, rayjob
@@ -207,6 +210,11 @@ def test_a_job_that_a_user_edits_in_an_older_version_of_its_kind_shows_its_statu
         {**FRESH, **COUNTS},
     ):
         assert desk.publish(job, status) == status
+    now = desk.now()
+    managers = [one["manager"] for one in now["metadata"]["managedFields"]]
+    assert "before-first-apply" in managers, "it is no other controller"
+    assert other_controller(RAYJOB_CONTROLLER, now, SystemClock().now()) is None
+    assert is_driven_here(RAYJOB_CONTROLLER, now)
 
 
 def test_no_status_is_left_on_an_object_that_took_the_place_of_the_job(desk: Desk) -> None:

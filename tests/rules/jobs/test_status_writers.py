@@ -56,6 +56,7 @@ OTHER, OURS = "ray-operator", "jobledger"
         (job(entry(OTHER, None)), (writer(OTHER, EPOCH),)),
         (job(entry(OURS), entry(OTHER, LATER)), (writer(OTHER, LATER), writer(OURS))),
         (job(entry(OTHER, NOON, "a", "b")), (writer(OTHER, NOON, "a", "b"),)),
+        (job(entry(OURS, None), entry("before-first-apply", LATER)), (writer(OURS, EPOCH),)),
     ],
     ids=[
         "no entries",
@@ -65,6 +66,7 @@ OTHER, OURS = "ray-operator", "jobledger"
         "no date is the oldest",
         "the last comes first",
         "each field is told",
+        "whom the API server does not know is nobody",
     ],
 )
 def test_writers_are_told_with_their_fields(

@@ -7,6 +7,7 @@ from msgspec.structs import asdict
 
 from jobledger.core.catalogue import read_event
 from jobledger.core.forensics.attempts import facts as story_facts
+from jobledger.core.jobs.history.told_end import told_end
 from jobledger.core.log.envelope import EventRecord
 from jobledger.core.projections.view import View, advance
 from tests.rules.projections.test_reports import rows, train_records
@@ -65,3 +66,21 @@ def test_a_job_is_in_its_last_state_since_it_ended(life: Life, *, completed: boo
     last, before = asdict(stays[-1]), asdict(stays[-2])
     assert (last["phase"], before["phase"]) == ("Complete" if completed else "Failed", "Running")
     assert job["running_seconds"] == (train.after(61) - before["entered_at"]).total_seconds()
+
+
+@pytest.mark.parametrize(
+    ("told", "since", "found", "ended"),
+    [
+        (None, 10, 300, 300),
+        (60, 10, 300, 61),
+        (60, 10, 60.4, 60.4),
+        (60, 60.9, 300, 61),
+        (60, 61.5, 300, 300),
+    ],
+    ids=["not told", "told", "seen at once", "at the same time", "by a clock that is behind"],
+)
+def test_an_end_is_as_told_where_that_can_be(
+    told: float | None, since: float, found: float, ended: float
+) -> None:
+    known = None if told is None else train.after(told)
+    assert told_end(known, train.after(since), train.after(found)) == train.after(ended)
