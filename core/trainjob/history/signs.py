@@ -7,6 +7,9 @@ from jobledger.core.jobs.rows import LOST
 from jobledger.core.ports.cluster import CONFIGMAPS
 from jobledger.core.trainjob import events as trainjob
 
+FORBIDDEN = " is forbidden: "
+"""What an API server says of an object that somebody may not read or write, or that is too many."""
+
 
 def clues(event: trainjob.TrainFactEvent | trainjob.TrainLifeEvent) -> Iterator[Clue]:
     """Yield the clues of an event."""
@@ -16,7 +19,8 @@ def clues(event: trainjob.TrainFactEvent | trainjob.TrainLifeEvent) -> Iterator[
             yield Source.REASON, event.reason
             yield Source.MESSAGE, event.message
     elif isinstance(event, trainjob.JobsBuildFailed):
-        is_refused = event.may_pass and event.cause.startswith(f"{CONFIGMAPS.kind} ")
+        is_of_snapshot = event.cause.startswith(f"{CONFIGMAPS.kind} ")
+        is_refused = event.may_pass and (is_of_snapshot or FORBIDDEN in event.cause)
         yield Source.REFUSAL if is_refused else Source.MANIFEST, event.cause
     elif isinstance(event, trainjob.JobsCreationFailed):
         yield Source.REFUSAL, event.cause

@@ -168,6 +168,17 @@ def test_a_version_is_the_state_that_its_decision_was_taken_in() -> None:
             "It waits: another try is due",
         ),
         (
+            not_built(
+                1,
+                "ClusterTrainingRuntime torch: GET clustertrainingruntimes torch: 403 Forbidden: "
+                'clustertrainingruntimes.trainer.kubeflow.org "torch" is forbidden: User "x" '
+                "cannot get resource",
+                may_pass=True,
+            ),
+            "permission",
+            "It waits: another try is due",
+        ),
+        (
             not_built(1, "plugin torch: no"),
             "invalid-manifest",
             "It waits for a change of its manifest or its runtime: ",
