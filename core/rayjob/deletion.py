@@ -8,7 +8,7 @@ Source: KubeRay's handleDeletionRules, handleLegacyDeletionPolicy and
 handleShutdownAfterJobFinishes.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
 
 from msgspec.structs import replace
@@ -93,7 +93,7 @@ def _shutdown(
 
 def _is_over(state: RayJobState, policy: DeletionPolicy) -> bool:
     """Return whether nothing is left to decide about a policy: done, or overtaken by another."""
-    furthest = max((IMPACT[DeletionPolicy(due)] for due in state.deletions_due), default=0)
+    furthest = max((IMPACT[due] for due in _due_by_rules(state)), default=0)
     return IMPACT[policy] <= furthest or is_achieved(state, policy)
 
 
@@ -115,9 +115,13 @@ def due_policy(state: RayJobState) -> DeletionPolicy:
         return DeletionPolicy.NONE
     if not manifest.spec.has_deletion_strategy:
         return _due_shutdown(state, manifest)
+    return max(_due_by_rules(state), key=IMPACT.__getitem__, default=DeletionPolicy.NONE)
+
+
+def _due_by_rules(state: RayJobState) -> Collection[DeletionPolicy]:
+    """Return what fell due and is still called for: an edit may have taken its rule away since."""
     covered = {rule.policy for rule in covering_rules(state)}
-    due = {DeletionPolicy(one) for one in state.deletions_due} & covered
-    return max(due, key=IMPACT.__getitem__, default=DeletionPolicy.NONE)
+    return {DeletionPolicy(one) for one in state.deletions_due} & covered
 
 
 def _due_shutdown(state: RayJobState, manifest: KnownManifest) -> DeletionPolicy:

@@ -31,6 +31,13 @@ def milestone(state: BatchJobState) -> str:
     return _milestone(status(state))
 
 
+def _begins_to_go(change: Change) -> bool:
+    before, after = (
+        text(one, "metadata", "deletionTimestamp") for one in (change.before, change.document)
+    )
+    return after != "" and before == ""
+
+
 def _changing(shown: Manifest) -> bytes:
     """Return a status without the fields in which what a lost past has shown stays."""
     return canonical({key: shown[key] for key in shown if key not in RISING | LASTING})
@@ -135,7 +142,7 @@ class BatchWitness:
         owner, name = users_job_of(change.document), text(change.document, "metadata", "name")
         if change.resource is not BATCH_JOBS or not owner:
             return
-        leaves = change.kind == "gone" or text(change.document, "metadata", "deletionTimestamp")
+        leaves = change.kind == "gone" or _begins_to_go(change)
         if change.kind == "gone" and not change.by:
             self.removed[owner, name] += 1
         if not change.by:

@@ -38,6 +38,7 @@ SET_BACK_ONCE_FAILED = (
     *(5404977, 5415477),  # a counter of a Job that had ended was to fall, its start to change
     5415254,  # a job was held as it had been read before its events were lost
     *(5412405, 5412749),  # no fault of the program
+    5438086,  # leases of the lost past counted until they were renewed
 )
 """Seeds that have failed once with such a ledger; they are run for ever."""
 

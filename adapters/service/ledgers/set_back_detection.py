@@ -44,6 +44,7 @@ class SetBackDetection:
         if not is_lost:
             return
         self._leases.take_up({})  # nothing is done for any job until it was read anew
+        self._leases.forget()  # nor before the leases, which went back as well, are renewed
         self._noticed.set()
 
     @property

@@ -136,6 +136,11 @@ class LeaseKeeper:
         with self._lock:
             self._held = {key: lease for key, lease in self._held.items() if key != shard}
 
+    def forget(self) -> None:
+        """Hold nothing until the leases are renewed: the table is not what it was."""
+        with self._lock:
+            self._held = {}
+
     def held(self) -> Mapping[int, int]:
         """Return the epoch of every shard that is held."""
         if not self.allows():

@@ -107,6 +107,25 @@ def test_nor_does_one_that_fell_due_before_the_loss_was_noticed(
     assert "TrainJobFailed" not in told(world, stream)
 
 
+def test_nothing_is_held_before_the_leases_are_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was held before is of the lost past: another may hold it by the ledger of now."""
+    world, _ = running()
+    set_back = kept(world.store, world.lease_table)
+    world.cluster.merge_patch(RAYJOBS, "ml", "train", {"spec": {"backoffLimit": 3}})
+    world.run(lambda: True, "the edit to be in the log")
+    set_back()
+
+    def acquire(*_: object) -> object:
+        raise LedgerUnavailable("it does not answer")
+
+    with monkeypatch.context() as outage:
+        outage.setattr(world.lease_table, "acquire", acquire)
+        world.service.controller.renew_leases()
+        assert world.service.leases.held() == {}
+    world.service.controller.renew_leases()
+    assert len(world.service.leases.held()) == SHARDS
+
+
 def test_a_change_of_the_runtime_that_is_lost_is_noticed_anew() -> None:
     """Else a build that fails for good is tried again for ever, as if the change still came."""
     world = TrainWorld()

@@ -348,6 +348,16 @@ def test_an_edit_that_takes_back_a_deletion_under_way_leaves_nothing_open(by: st
     assert not is_open(played.state)
 
 
+def test_an_edit_that_asks_for_less_than_is_under_way_gets_that() -> None:
+    """Else nothing would be deleted: what was under way is dropped, and counts for no more."""
+    played = play(RAYJOB, succeeded(**with_rules(rule(SELF))))
+    played.take(firing(SELF))
+    assert [one.desired.kind for one in played.state.effects] == [EffectKind.DELETE_JOB]
+    played.take(manifest(60, generation=2, finalizer=True, **with_rules(rule(CLUSTER))))  # type: ignore[arg-type] # a spec
+    played.take(firing(CLUSTER))
+    assert [one.desired.kind for one in played.state.effects] == [EffectKind.DELETE_CLUSTER]
+
+
 def test_each_deletion_is_one_decision_and_one_effect() -> None:
     played = play(RAYJOB, STAGED)
     before = len(played.history)
