@@ -1,6 +1,6 @@
 """Describes a reporting view: columns with type, unit, meaning and source."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 TEXT, INTEGER, BIGINT, BOOLEAN = "text", "integer", "bigint", "boolean"
@@ -64,6 +64,11 @@ def later(revision: str, added: Field) -> Field:
 def seconds(name: str, meaning: str, source: str, *, null: str = "") -> Field:
     """Return a column that is a length of time."""
     return field(name, SECONDS, meaning, source, unit="seconds", null=null)
+
+
+def one_of(words: Iterable[str]) -> str:
+    """Return words of our own as a list of SQL: what stands behind `IN (`."""
+    return ", ".join(f"'{word}'" for word in sorted(words))
 
 
 def between(earlier: str, later: str) -> str:

@@ -13,6 +13,7 @@ from jobledger.adapters.postgres.report_v1.model import (
     facts,
     field,
     later,
+    one_of,
     seconds,
 )
 from jobledger.core.projections.reporting.attempts import QUEUED
@@ -79,7 +80,7 @@ _SUSPENDED = (
     "coalesce((SELECT sum(date_part('epoch',"  # noqa: S608  # our own names
     " least(p.left_at, n.started_at) - greatest(p.entered_at, f.ended_at)))"
     " FROM {schema}.report_phase p WHERE p.stream_id = f.stream_id"
-    f" AND p.phase IN ({', '.join(repr(phase) for phase in sorted(QUEUED))})"
+    f" AND p.phase IN ({one_of(QUEUED)})"
     " AND p.left_at > f.ended_at AND p.entered_at < n.started_at), 0)"
 )
 """How long the job was suspended between an attempt and the next one."""

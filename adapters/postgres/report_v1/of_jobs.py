@@ -15,15 +15,17 @@ from jobledger.adapters.postgres.report_v1.model import (
     facts,
     field,
     later,
+    one_of,
     seconds,
 )
+from jobledger.core.kinds import KINDS
+from jobledger.core.projections.reporting.attempts import QUEUED
 
 CLUSTER_SECONDS = (
     "How long its RayCluster was there, from its creation until it was gone; on a shared "
     "RayCluster, of a TrainJob and of a Job from start to end of the attempt, of a Job without the "
-    "time that it was suspended in it; of one that was "
-    "found under way or over, from its start; of a shared one from when it was seen ready or the "
-    "attempt ran. "
+    "time that it was suspended in it; of one that was found under way or over, from its start; of "
+    "a shared one from when it was seen ready or the attempt ran. "
     "While that lasts, up to the job's last event: see standing_since"
 )
 
@@ -33,12 +35,16 @@ STANDING_SINCE = (
 )
 
 
+_PAUSING = [name for name, kind in KINDS.items() if kind.log.pauses_attempts]
+"""Kinds of job whose attempts go on while the job is suspended."""
+
+
 def stands(attempt: str, job: str) -> str:
     """Return the condition that the cluster of an attempt is there, as far as is known.
 
     That is the last attempt's at most. Once the attempt has ended it is a RayCluster of its own,
-    counted up to the last event because nobody saw it go. The attempt of a Job that is suspended
-    goes on and has no Pods; `d` is the job's dimension.
+    counted up to the last event because nobody saw it go. Where attempts go on while their job is
+    suspended, they have no Pods meanwhile; `d` is the job's dimension.
     """
     a = attempt
     there = f"coalesce({a}.cluster_created_at, {a}.started_at)"
@@ -50,7 +56,7 @@ def stands(attempt: str, job: str) -> str:
         f" AND NOT {a}.cluster_shared))"
         f" AND ({a}.ended_at IS NULL OR ({a}.cluster_name <> '' AND NOT {a}.cluster_shared"
         f" AND {a}.cluster_seconds >= {counted} - 0.001))"
-        f" AND NOT (d.kind = 'Job' AND {job}.phase = 'Suspended')"
+        f" AND NOT (d.kind IN ({one_of(_PAUSING)}) AND {job}.phase IN ({one_of(QUEUED)}))"
         " AND NOT EXISTS (SELECT FROM {schema}.report_attempt n"
         f" WHERE n.stream_id = {a}.stream_id AND n.number > {a}.number)"
     )
