@@ -1,8 +1,9 @@
 """Play lives of RayJobs under both controllers, and tell where they differ: `make lives`.
 
 Without arguments those of the table; `-k suspend` some of them; `--seed 7 --count 50` lives that
-are drawn; `--scheduler volcano` as a batch scheduler wants them. It ends with 1 where a life
-differs that should not, or one does not that should.
+are drawn; `--scheduler volcano` as a batch scheduler wants them; `--kills 3` kills our
+controller again and again, at moments that are drawn. It ends with 1 where a life differs that
+should not, or one does not that should.
 """
 
 import argparse
@@ -36,7 +37,7 @@ def main(words: Sequence[str]) -> int:
         sys.stderr.write("there is no API server: run `make apiserver`\n")
         return 1
     wrong, grace = 0, LONG if asked.seed is not None else SHORT
-    played = play_all(lives, programs, grace, asked.scheduler)
+    played = play_all(lives, programs, grace, asked.scheduler, asked.kills)
     try:
         for life, theirs, ours in played:
             report = said(life, theirs, ours)
@@ -58,6 +59,7 @@ def asked_for(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--scheduler", default="", choices=("", *SCHEDULERS), help="who places Pods"
     )
+    parser.add_argument("--kills", type=int, help="kill our controller, as this seed draws it")
     return parser.parse_args(words)
 
 

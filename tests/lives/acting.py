@@ -370,6 +370,6 @@ def settle(actor: Actor) -> None:
     until = time.monotonic() + QUIET_LIMIT_SECONDS
     last, since = -1, time.monotonic()
     while time.monotonic() - since < QUIET_SECONDS and time.monotonic() < until:
-        if (count := writes()) != last:
+        if (count := writes()) != last or actor.world.controller.is_away:
             last, since = count, time.monotonic()
         time.sleep(0.5)

@@ -84,7 +84,11 @@ def calm(actor: Actor) -> None:
     while time.monotonic() - since < CALM_SECONDS and time.monotonic() - begun < HEARD + 60.0:
         count = sum(len(actor.world.made_for(kind, actor.name)) for kind in (RAYCLUSTERS, JOBS))
         count += len(actor.statuses())
-        if count != last or (_goes_on(actor) and time.monotonic() - begun < HEARD):
+        if (
+            actor.world.controller.is_away
+            or count != last
+            or (_goes_on(actor) and time.monotonic() - begun < HEARD)
+        ):
             last, since = count, time.monotonic()
         time.sleep(0.5)
 

@@ -17,6 +17,7 @@ from tests.operators.processes import started
 from tests.support.api import RAYJOBS, api_of_kubeconfig
 from tests.support.apiserver_content import USERS, install_with_volcano
 from tests.support.apiserver_processes import ApiServerProcesses
+from tests.support.kills import killed
 from tests.support.ports import reserved_ports
 from tests.support.processes import Controller, Terminal, plain_environment
 
@@ -34,14 +35,19 @@ _COLLECTING = ("garbage-collector-controller",)
 
 
 def play_all(
-    lives: Sequence[Life], programs: Path, grace_seconds: int, scheduler: str = ""
+    lives: Sequence[Life],
+    programs: Path,
+    grace_seconds: int,
+    scheduler: str = "",
+    kills: int | None = None,
 ) -> Iterator[tuple[Life, Told, Told]]:
     """Play lives under both controllers; yield what is left of each: theirs, then ours.
 
-    Both do what a batch scheduler wants, if one is named.
+    Both do what a batch scheduler wants, if one is named; ours is killed again and again, if a seed
+    for its moments is named.
     """
     with (
-        _both(programs, {_GRACE: str(grace_seconds)}, scheduler) as pair,
+        _both(programs, {_GRACE: str(grace_seconds)}, scheduler, kills) as pair,
         ThreadPoolExecutor(2 * AT_ONCE) as pool,
     ):
         begun = [(life, [pool.submit(play, life, world) for world in pair]) for life in lives]
@@ -72,14 +78,16 @@ def play(life: Life, world: World) -> Told:
 
 @contextmanager
 def _both(
-    programs: Path, settings: Mapping[str, str], scheduler: str
+    programs: Path, settings: Mapping[str, str], scheduler: str, kills: int | None
 ) -> Iterator[tuple[World, World]]:
     program = kuberay_program()
     with open_directory() as directory, ExitStack() as stack:
         theirs = stack.enter_context(_world(programs, directory / "kuberay"))
         ours = stack.enter_context(_world(programs, directory / "jobledger"))
         stack.enter_context(_kuberay(program, directory, theirs, settings, scheduler))
-        stack.enter_context(_jobledger(directory, ours, settings, scheduler))
+        controller = stack.enter_context(_jobledger(directory, ours, settings, scheduler))
+        if kills is not None:
+            stack.enter_context(killed(controller, ours.controller, kills))
         for world in (theirs, ours):
             share(world, SHARED)
         yield theirs, ours
@@ -122,7 +130,7 @@ def _kuberay(
 @contextmanager
 def _jobledger(
     directory: Path, world: World, settings: Mapping[str, str], scheduler: str
-) -> Iterator[None]:
+) -> Iterator[Controller]:
     home = directory / "home"
     home.mkdir()
     with EmbeddedPostgres(directory / "data") as postgres:
@@ -135,5 +143,5 @@ def _jobledger(
             **_environment(world),
             **settings,
         )
-        with Controller(terminal, "lives"):
-            yield
+        with Controller(terminal, "lives") as controller:
+            yield controller

@@ -13,6 +13,7 @@ import urllib3
 
 from tests.lives.heads import Heads
 from tests.support.api import JOBS, PODS, RAYJOBS, SERVICES, Api, Reply, eventually
+from tests.support.kills import Presence
 
 RAYCLUSTERS = "ray.io/v1/rayclusters"
 EVENTS = "events.k8s.io/v1/events"
@@ -33,6 +34,7 @@ class World:
     """Where its API server keeps its files."""
     seen: dict[str, list[tuple[str, Document]]] = field(default_factory=dict)
     """Resource -> type of the event and the object, in order."""
+    controller: Presence = field(default_factory=Presence)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _ended: bool = False
 

@@ -4,8 +4,9 @@ In seeds from `ODD_FROM` on alone, so that the dice of older ones fall as they d
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from random import Random
 from typing import Any
 
@@ -30,6 +31,8 @@ ODD_FROM = 2_000_000
 
 CHILDREN = (RAYCLUSTERS, BATCH_JOBS, JOBSETS)
 SAME_CLUSTER = "jobledger.dev/retry-on"
+RESTORED = ("name", "namespace", "labels", "annotations", "finalizers")
+ELSEWHERE = "kueue.x-k8s.io/multikueue"
 Spec = dict[str, Any]
 Edit = Callable[[Spec, dict[str, Any]], object]
 """Changes a specification and annotations."""
@@ -42,10 +45,15 @@ class Oddities:
     api: SimulatedApi
     dice: Random
     present: bool
+    wide: bool = False
+    """Whether RayJobs are handed over to other controllers, taken back, and restored."""
+    _backups: dict[str, Manifest] = field(default_factory=dict)
+    """RayJobs as they were at some instant, by their names."""
 
     def wishes(self) -> list[Move]:
         """Return what users may do next."""
-        return [*self._edits()] if self.present else []
+        wished = [*self._edits()] if self.present else []
+        return [*wished, *self._restores()] if self.wide else wished
 
     def possible(self) -> list[Move]:
         """Return what happens by itself: a job that was kept is let go."""
@@ -76,8 +84,25 @@ class Oddities:
                 edits = _of_trainjob()
             else:
                 edits = _of_job()
+            if self.wide and of is RAYJOBS:  # of others the field never changes
+                edits = chain(edits, _of_control(spec))
             for what, edit in edits:
                 yield f"oddly {what} {name}", partial(self._edit, of, job, edit)
+
+    def _restores(self) -> Iterator[Move]:
+        there = {text(job, "metadata", "name"): job for job in self.api.all(RAYJOBS)}
+        for name, job in there.items():
+            yield f"back up {name}", partial(self._backups.__setitem__, name, job)
+        for name in sorted(self._backups.keys() - there.keys()):
+            yield f"restore the status of {name} with it", partial(self._restore, name)
+
+    def _restore(self, name: str) -> None:
+        """Make a RayJob anew as it was, its status included; what was made for it is not."""
+        job = self._backups[name]
+        kept = {key: child(job, "metadata").get(key) for key in RESTORED}
+        made = self.api.create(RAYJOBS, {**job, "metadata": kept})
+        if status := child(job, "status"):
+            self.api.overwrite(RAYJOBS, made, status)
 
     def _keepings(self) -> Iterator[Move]:
         for of in CHILDREN:
@@ -134,6 +159,14 @@ def _of_rayjob(spec: Manifest, dice: Random) -> Iterator[tuple[str, Edit]]:
     yield "toggle", lambda new, _: new.update(suspend=not suspended)
 
 
+def _of_control(spec: Manifest) -> Iterator[tuple[str, Edit]]:
+    """Yield that another cluster's controller is to run a job, or no more."""
+    if text(spec, "managedBy"):
+        yield "take back", lambda new, _: new.pop("managedBy")
+    else:
+        yield "hand over", lambda new, _: new.update(managedBy=ELSEWHERE)
+
+
 def _of_trainjob() -> Iterator[tuple[str, Edit]]:
     yield "bound shortly", lambda new, _: new.update(activeDeadlineSeconds=1)
     yield "bound long", lambda new, _: new.update(activeDeadlineSeconds=3000)
@@ -148,6 +181,11 @@ def _of_job() -> Iterator[tuple[str, Edit]]:
     yield "unbind", lambda new, _: new.pop("activeDeadlineSeconds", None)
     yield "end now", lambda new, _: new.update(ttlSecondsAfterFinished=0)
     yield "keep", lambda new, _: new.pop("ttlSecondsAfterFinished", None)
+
+
+def is_elsewhere(job: Manifest) -> bool:
+    """Return whether another cluster's controller is to run a job."""
+    return text(job, "spec", "managedBy") == ELSEWHERE
 
 
 def _annotate(name: str, value: str, _: Spec, notes: dict[str, Any]) -> None:

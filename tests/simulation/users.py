@@ -21,6 +21,7 @@ SHARED = "shared"
 SECRET = "sw0rdfish-hunter2-Zx9"
 NAMES = ("train", "tune", "score")
 WAYS = ("K8sJobMode", "HTTPMode")
+SIDECAR = "SidecarMode"
 STEPS = ("DeleteWorkers", "DeleteCluster", "DeleteSelf")
 ENDS = (
     ("jobStatus", "SUCCEEDED"),
@@ -38,6 +39,8 @@ class Users:
     heads: SimulatedHeads
     dice: Random
     creations_left: int
+    wide: bool = False
+    """Whether jobs may be of SidecarMode, and name their submission."""
 
     def __post_init__(self) -> None:
         metadata = {"name": SHARED, "namespace": NAMESPACE}
@@ -89,6 +92,7 @@ class Users:
         dice = self.dice
         modes = ("K8sJobMode", "HTTPMode", "InteractiveMode", "selector")
         mode = dice.choices(modes, (45, 35, 10, 10))[0]
+        mode = SIDECAR if self.wide and dice.random() < 0.4 else mode
         spec: dict[str, Any] = {
             "entrypoint": "python train.py",
             "submissionMode": dice.choice(modes[:2]) if mode == "selector" else mode,
@@ -98,7 +102,7 @@ class Users:
             spec["clusterSelector"] = {"ray.io/cluster": SHARED}
         else:
             spec["rayClusterSpec"] = _cluster_spec()
-        if mode in modes[:2]:
+        if mode in (*WAYS, SIDECAR):
             spec["backoffLimit"] = dice.choice((0, 1, 1, 2, 2, 3, 4))
         if dice.random() < 0.25:
             spec["activeDeadlineSeconds"] = dice.choice((15, 60, 300))
@@ -110,6 +114,8 @@ class Users:
                 spec["suspend"] = True
         elif mode != "selector" and dice.random() < 0.6:
             spec["deletionStrategy"] = strategy(dice)
+        if self.wide and mode != "InteractiveMode" and dice.random() < 0.2:
+            spec["jobId"] = "by-hand"
         return spec
 
     def _edit(self, job: Manifest, edit: Edit) -> None:

@@ -19,7 +19,9 @@ from jobledger.core.values.ids import shard_of
 from tests.simulation.batch_nature import BatchNature
 from tests.simulation.batch_users import BatchUsers, is_given, users_job_of
 from tests.simulation.clocks import SkewedClock
+from tests.simulation.head_pods import WIDE_FROM, HeadPods
 from tests.simulation.heads import SimulatedHeads
+from tests.simulation.intruders import Intruders
 from tests.simulation.jobsets import JobSetNature
 from tests.simulation.kubernetes import SimulatedApi
 from tests.simulation.lapses import Lapses
@@ -97,12 +99,15 @@ class World:
         rayjobs = self.seed // TRAINS_EVERY % 2 if with_trains else jobs
         if with_batches:
             rayjobs = self.seed // BATCHES_EVERY // 2 % 2
-        self.users = Users(self.api, self.heads, self.dice, rayjobs)
+        wide = self.seed >= WIDE_FROM
+        self.users = Users(self.api, self.heads, self.dice, rayjobs, wide)
+        self.head_pods = HeadPods(self.nature, wide)
+        self.intruders = Intruders(self.nature, wide)
         self.train_users = TrainUsers(self.api, self.dice, jobs if with_trains else 0)
         self.batch_users = BatchUsers(self.api, self.dice, jobs if with_batches else 0)
         self.jobsets = JobSetNature(self.api, self.nature)
         self.batch_jobs = BatchNature(self.api, self.nature)
-        self.oddities = Oddities(self.api, self.dice, self.seed >= ODD_FROM)
+        self.oddities = Oddities(self.api, self.dice, self.seed >= ODD_FROM, wide)
         self._kinds = ("RayJob", *["TrainJob"] * with_trains, *["Job"] * with_batches)
         self.faults = Faults(self.profile, self.dice, self.clock.monotonic, self._allow)
         if with_trains:
@@ -185,6 +190,8 @@ class World:
         """Return what can happen next by itself."""
         return [
             *self.nature.possible(),
+            *self.head_pods.possible(),
+            *self.intruders.possible(),
             *self.jobsets.possible(),
             *self.batch_jobs.possible(),
             *self.oddities.possible(),
@@ -194,6 +201,8 @@ class World:
         """Return what can go wrong next."""
         found = [
             *self.nature.troubles(),
+            *self.head_pods.troubles(),
+            *self.intruders.troubles(),
             *self.jobsets.troubles(),
             *self.batch_jobs.troubles(),
             *self.oddities.troubles(),

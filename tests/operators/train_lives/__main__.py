@@ -1,7 +1,8 @@
 """Run lives on both sides, and say where they differ otherwise than on purpose.
 
 `python -m tests.operators.train_lives [PART OF A NAME…] [--seeds 20]`; what was seen is kept in
-`build/train-lives`, and `--only ours` compares with what was seen of Trainer before.
+`build/train-lives`, and `--only ours` compares with what was seen of Trainer before; `--kills 3`
+kills our controller again and again, at moments that are drawn.
 """
 
 import argparse
@@ -40,6 +41,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--seeds", type=int, default=0, help="so many drawn lives")
     parser.add_argument("--start", type=int, default=0, help="the first seed")
+    parser.add_argument("--kills", type=int, help="kill our controller, as this seed draws it")
     parser.add_argument("--only", choices=["trainer", "ours"])
     parser.add_argument("--kept", type=Path, default=KEPT)
     parser.add_argument("--conditions", default="upstream", help="JOBLEDGER_TRAINJOB_CONDITIONS")
@@ -59,7 +61,10 @@ def compare(arguments: argparse.Namespace) -> int:
         for side in ("trainer", "ours"):
             file = arguments.kept / f"{side}.json"
             if arguments.only in (None, side):
-                with pair.opened(side, Path(directory) / side, arguments.conditions) as running:
+                opened = pair.opened(
+                    side, Path(directory) / side, arguments.conditions, arguments.kills
+                )
+                with opened as running:
                     file.write_text(json.dumps(playing.play(running, names)))
             seen[side] = json.loads(file.read_text())
     theirs = {name: one for name, one in seen["trainer"].items() if name in seen["ours"]}

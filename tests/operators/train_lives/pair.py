@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -19,6 +19,7 @@ from tests.operators.train_lives.world import WATCHED
 from tests.support.api import Api
 from tests.support.apiserver import ApiServer, shared_server
 from tests.support.apiserver_content import ROOT
+from tests.support.kills import Presence, killed
 from tests.support.ports import reserved_ports
 from tests.support.postgres import fresh_database, running_server
 from tests.support.processes import Controller, Terminal, jobledger_command, plain_environment
@@ -36,6 +37,7 @@ class Side:
     server: ApiServer
     admin: Api
     recorder: Recorder
+    controller: Presence = field(default_factory=Presence)
 
 
 def _programs() -> Path:
@@ -45,10 +47,13 @@ def _programs() -> Path:
 
 
 def opened(
-    name: str, directory: Path, conditions: str = "upstream"
+    name: str, directory: Path, conditions: str = "upstream", kills: int | None = None
 ) -> AbstractContextManager[Side]:
-    """Run one of the two: `trainer`, or `ours` with a setting of which conditions are shown."""
-    return _trainers(directory) if name == "trainer" else _ours(directory, conditions)
+    """Run one of the two: `trainer`, or `ours` with a setting of which conditions are shown.
+
+    Ours is killed again and again, if a seed for its moments is named.
+    """
+    return _trainers(directory) if name == "trainer" else _ours(directory, conditions, kills)
 
 
 @contextmanager
@@ -60,11 +65,11 @@ def _trainers(directory: Path) -> Iterator[Side]:
         with trainer(server.directory, directory, admin):
             for kind in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
                 _spare(admin, kind, "trainer-")
-            yield from _side("trainer", server, admin)
+            yield from _side("trainer", server, admin, Presence())
 
 
 @contextmanager
-def _ours(directory: Path, conditions: str = "upstream") -> Iterator[Side]:
+def _ours(directory: Path, conditions: str, kills: int | None) -> Iterator[Side]:
     directory.mkdir(parents=True)
     with (
         running_server() as postgres,
@@ -84,15 +89,20 @@ def _ours(directory: Path, conditions: str = "upstream") -> Iterator[Side]:
             JOBLEDGER_LOG_FORMAT="json",
             JOBLEDGER_JOB_KINDS='["TrainJob"]',
         )
-        with _webhooks(server, home, admin), Controller(terminal, "ours", ("--host", "127.0.0.1")):
-            yield from _side("ours", server, admin)
+        presence = Presence()
+        with (
+            _webhooks(server, home, admin),
+            Controller(terminal, "ours", ("--host", "127.0.0.1")) as controller,
+            contextlib.nullcontext() if kills is None else killed(controller, presence, kills),
+        ):
+            yield from _side("ours", server, admin, presence)
 
 
-def _side(name: str, server: ApiServer, admin: Api) -> Iterator[Side]:
+def _side(name: str, server: ApiServer, admin: Api, controller: Presence) -> Iterator[Side]:
     recorder = Recorder(admin, WATCHED)
     recorder.start()
     try:
-        yield Side(name, server, admin, recorder)
+        yield Side(name, server, admin, recorder, controller)
     finally:
         recorder.stop()
 

@@ -31,7 +31,7 @@ def _played(side: Side, name: str) -> Seen:
     reply = side.admin.request("POST", "/api/v1/namespaces", document)
     assert reply.code == 201, reply.message  # Created
     api = Api(side.admin.url, side.admin.pool, name, side.admin.headers)
-    world = World(api, side.recorder)
+    world = World(api, side.recorder, side.controller)
     try:
         _life(name)(world)
         found: Seen = json.loads(json.dumps(comparing.seen(world)))

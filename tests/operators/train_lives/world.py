@@ -10,6 +10,7 @@ from tests.acceptance.witness import JOBSETS, TRAINJOBS
 from tests.operators.train_lives import nodes
 from tests.operators.train_lives.recorder import Recorder
 from tests.support.api import CONFIGMAPS, JOBS, MERGE, Api, Reply
+from tests.support.kills import Presence
 from tests.support.waiting import pause
 
 SECRETS = "v1/secrets"
@@ -45,6 +46,7 @@ class World:
 
     api: Api
     recorder: Recorder
+    controller: Presence
     steps: list[Step] = field(default_factory=list)
     """How everything stood each time that nothing changed any more."""
     _replies: list[tuple[int, str]] = field(default_factory=list)
@@ -128,10 +130,12 @@ class World:
 
     def settle(self, name: str, quiet: float = QUIET_SECONDS) -> None:
         """Wait until nothing changes any more, and keep how everything stands."""
-        begun = time.monotonic()
+        begun = begun_again = time.monotonic()
         time.sleep(BEGIN_SECONDS)
         while time.monotonic() - begun < SETTLED_SECONDS:
-            last = max(self.recorder.last(self.api.namespace), begun)
+            if self.controller.is_away:
+                begun_again = time.monotonic()
+            last = max(self.recorder.last(self.api.namespace), begun_again)
             if time.monotonic() - last > quiet:
                 break
             time.sleep(0.1)
