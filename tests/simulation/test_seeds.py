@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.simulation.head_pods import WIDE_FROM
 from tests.simulation.profile import has_batches
 from tests.simulation.report import failure
 from tests.simulation.run import Run
@@ -45,6 +46,12 @@ SET_BACK_ONCE_FAILED = (
 BATCH_SEEDS = 200
 """Of so many seeds those with Jobs are run, with a ledger that loses events and without."""
 
+WIDE_TELLING = (10000039, 10000025, 10000010, 10000028)
+"""As `TELLING`, of these seeds."""
+
+WIDE_SEEDS = 50
+"""How many are run with heads' Pods, SidecarMode, hand-overs, restores and intruders."""
+
 TAKEN_OVER = (1053, 85)
 """Seeds in which a job of each kind is taken over, by the dice of today; then the others."""
 
@@ -79,6 +86,28 @@ def test_nothing_runs_twice_and_no_end_changes_though_the_ledger_is_set_back(sta
     told = [failure(seed, loses=True) for seed in range(start, start + CHUNK)]
     failed = [text for text in told if text]
     assert not failed, "\n\n".join(failed)
+
+
+@pytest.mark.parametrize("loses", [False, True], ids=["", "set back"])
+@pytest.mark.parametrize("start", range(0, WIDE_SEEDS, CHUNK))
+def test_heads_go_jobs_are_handed_over_and_strangers_take_names(start: int, loses: bool) -> None:
+    seeds = range(WIDE_FROM + start, WIDE_FROM + start + CHUNK)
+    failed = [text for seed in seeds if (text := failure(seed, loses=loses))]
+    assert not failed, "\n\n".join(failed)
+
+
+def test_the_first_of_these_seeds_meet_all_that_is_new_in_them() -> None:
+    """As below: what no seed ever does is not tested."""
+    wanted = {"HeadPodVanished", "SidecarFinished", "hand over", "take back", "restore the status"}
+    wanted |= {"a stranger makes JobSet", "another takes the place of fit", "toggles JobSet"}
+    met: set[str] = set()
+    for seed in (*WIDE_TELLING, *range(WIDE_FROM, WIDE_FROM + 200)):
+        if met == wanted:
+            break
+        lines: list[str] = []
+        Run(seed, lines.append).to_the_end()
+        met |= {what for what in wanted if what in "\n".join(lines)}
+    assert met == wanted
 
 
 def test_a_ledger_that_is_set_back_is_noticed_and_taken_over() -> None:

@@ -126,7 +126,7 @@ class Turn:
     def _take(self, arrivals: Sequence[Arrival]) -> None:
         grouped: dict[StreamId, list[JobObservation]] = {}
         for stream, observation in arrivals:
-            if self._concerns_us(stream, observation):
+            if stream in grouped or self._concerns_us(stream, observation):  # it is taken up then
                 grouped.setdefault(stream, []).append(observation)
         self._add_confirmations(grouped)
         for _ in range(DECISIONS_AGAIN_MAX):

@@ -8,11 +8,17 @@ from msgspec.structs import replace
 from jobledger.adapters.service.loop.reopening import may_reopen, needs_no_look
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.work.slots import Finished
+from jobledger.core.catalogue import read_event
 from jobledger.core.log.redaction.redact import Redactor
 from jobledger.core.rayjob.observations.observations import SeenStatus
+from jobledger.core.trainjob.conditions import Condition
+from jobledger.core.trainjob.events import JobSetObserved
+from jobledger.core.trainjob.observations import SeenTrainStatus
 from jobledger.core.values.ids import StreamId
 from tests.adapters.service.turns import TurnBench, a_job, seen
+from tests.support import trainjobs
 from tests.support.rayjob_builders import IDENTITY, cluster, manifest
+from tests.support.records import NOON
 
 DONE = Finished(generation=1, leaving=False)
 RECORDED = dataclasses.replace(DONE, recorded=True)
@@ -114,3 +120,22 @@ def test_how_a_kept_raycluster_fares_reads_no_finished_job_again() -> None:
     assert [changes(at) for at in (11, 12, 13)] == [[], [], []]
     assert bench.versions(*streams) == before
     assert changes(14, deleting=True) == streams
+
+
+def test_what_follows_news_that_takes_a_finished_job_up_is_taken_with_it() -> None:
+    """A JobSet that was put back runs and fails, all told at once: the failure was passed over.
+
+    Found by the simulation (seed 10040250).
+    """
+    bench, stream = TurnBench(), trainjobs.IDENTITY.stream_id
+    failed = Condition(type="Failed", is_true=True, reason="FailedJobs", message="", since=NOON)
+    bench.inbox.put(stream, trainjobs.manifest(status=SeenTrainStatus(conditions=(failed,))))
+    bench.take()
+    assert bench.slots.finished(stream) is not None
+    at_work, over = trainjobs.counts(active=1), trainjobs.counts(failed=1)
+    bench.inbox.put(stream, trainjobs.jobset(20, at_work, uid="another"))
+    bench.inbox.put(stream, trainjobs.jobset(30, over, uid="another", end=trainjobs.failed_end(30)))
+    bench.take()
+    told = [read_event(item.record) for item in bench.store.read_stream(stream)]
+    assert [one.jobs for one in told if isinstance(one, JobSetObserved)] == [(at_work,), (over,)]
+    assert bench.slots.finished(stream) is not None
