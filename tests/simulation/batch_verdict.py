@@ -52,7 +52,7 @@ def _unrest_of(state: BatchJobState, job: Manifest | None, *, lost: bool) -> str
     if is_final(state) and is_open(state):
         return "it has ended and is open"
     shows, meant = dict(child(job, "status")), status(state)
-    if lost and is_final(state):  # what may not change stays, be it that the log has lost that
+    if lost:  # what may not change stays, be it that the log has lost that
         shows |= {key: meant[key] for key in RISING if shows.get(key, 0) > meant.get(key, 0)}  # type: ignore[operator]
         shows |= {key: meant[key] for key in LASTING & shows.keys() & meant.keys()}
     if (shown := _plain(shows)) != (is_so := _plain(meant)):
