@@ -32,6 +32,7 @@ from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import StreamId
 from tests.simulation.follower import require
 from tests.simulation.jobsets import ended
+from tests.simulation.plugins import Faring
 from tests.simulation.train_witness import TrainStory
 from tests.simulation.world import World
 
@@ -140,6 +141,18 @@ def _check_jobset(state: TrainJobState, jobset: Manifest, what: str) -> None:
     runs = child(jobset, "spec").get("suspend") is not True
     held = state.phase is Phase.SUSPENDED and runs
     require(not held, f"{what} of a suspended job runs")
+    _check_plugin(state, jobset, what)
+
+
+def _check_plugin(state: TrainJobState, jobset: Manifest, what: str) -> None:
+    """Where a plugin says how a JobSet fares, that is shown."""
+    propagates = state.manifest is not None and state.manifest.policy.propagates
+    if not propagates or state.recorded is not None:
+        return
+    (said,) = Faring().conditions({}, jobset)
+    shown = found(state.conditions, said.type)
+    known = (shown.status, shown.reason) if shown is not None else ()
+    require(known == (said.status, said.reason), f"{what} is {said}, the job says {known}")
 
 
 def _check_effects(story: TrainStory) -> None:

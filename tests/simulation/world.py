@@ -27,6 +27,7 @@ from tests.simulation.kubernetes import SimulatedApi
 from tests.simulation.lapses import Lapses
 from tests.simulation.nature import Move, Nature
 from tests.simulation.oddities import ODD_FROM, Oddities
+from tests.simulation.plugins import INSTALLED, has_plugin
 from tests.simulation.ports import Faults, faulty
 from tests.simulation.profile import (
     BATCHES_EVERY,
@@ -121,6 +122,8 @@ class World:
         self._mapper = ObservationMapper(
             cluster=CLUSTER, policy=policy, redaction_key=b"a key of the simulation"
         )
+        if wide and with_trains and has_plugin(self.seed):
+            self._mapper = self._mapper.knowing(INSTALLED)
         self.losses = Losses(self.log, self.lease_table, Random(self.seed))
         self.lapses = Lapses(self.lease_table, has_lapses(self.seed))
         self._store = WatchedStore(self.log, self.witness, self.losses.note)
