@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from bench.dataplane import NotHere
 from tests.apiserver.build import assets
-from tests.lives.comparing import differences
+from tests.lives.comparing import differences, with_lost_events
 from tests.lives.drawn import drawn
 from tests.lives.life import Life
 from tests.lives.pair import play_all
@@ -40,6 +40,8 @@ def main(words: Sequence[str]) -> int:
     played = play_all(lives, programs, grace, asked.scheduler, asked.kills)
     try:
         for life, theirs, ours in played:
+            if asked.kills is not None:
+                theirs = with_lost_events(theirs, ours)  # noqa: PLW2901  # compared so
             report = said(life, theirs, ours)
             wrong += report != ""
             sys.stdout.write(report)

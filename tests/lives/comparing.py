@@ -1,6 +1,7 @@
 """Where two lives differ, once what docs/differences.md explains is taken away."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from jobledger.core.rayjob.manifests.gang_scheduling import VOLCANO
@@ -60,6 +61,18 @@ def differences(theirs: Told, ours: Told) -> list[str]:
         *_at_end(theirs.end, ours.end, last),
         *_stopped(theirs, ours),
     ]
+
+
+def with_lost_events(theirs: Told, ours: Told) -> Told:
+    """Return theirs without the Kubernetes Events that ours lost when it was killed.
+
+    They wait in memory, as upstream's do.
+    """
+    end = dict(theirs.end)
+    for key in ("events", "notes"):
+        heard = ours.end.get(key, {})
+        end[key] = {one: min(count, heard[one]) for one, count in end[key].items() if one in heard}
+    return replace(theirs, end=end)
 
 
 def _stopped(theirs: Told, ours: Told) -> Iterator[str]:

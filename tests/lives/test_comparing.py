@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.lives.__main__ import asked_for, chosen, said
-from tests.lives.comparing import differences
+from tests.lives.comparing import differences, with_lost_events
 from tests.lives.drawn import drawn
 from tests.lives.heads import Heads
 from tests.lives.life import Life
@@ -231,3 +231,10 @@ def test_a_head_knows_what_it_was_told_and_what_was_handed_in() -> None:
     heads.forget("one")
     assert heads.told("GET", f"{jobs}/a", b"")[0] == 404  # Not Found
     assert (heads.submissions, heads.stops) == ([("one", "a")], [("one", "a")])
+
+
+def test_of_a_controller_that_is_killed_a_lost_event_is_no_difference_and_one_more_is() -> None:
+    theirs = told(*RAN, events={"A": 2, "B": 1}, notes={"A Normal x": 2, "B Normal y": 1})
+    ours = told(*RAN, events={"A": 1, "C": 1}, notes={"A Normal x": 1, "C Normal z": 1})
+    found = differences(with_lost_events(theirs, ours), ours)
+    assert found == ["events: ['A'], ours ['A', 'C']", "told 0 times, ours 1: C Normal z"]
