@@ -70,8 +70,9 @@ def with_lost_events(theirs: Told, ours: Told) -> Told:
     """
     end = dict(theirs.end)
     for key in ("events", "notes"):
-        heard = ours.end.get(key, {})
-        end[key] = {one: min(count, heard[one]) for one, count in end[key].items() if one in heard}
+        heard = ours.end.get(key) or {}
+        told = (theirs.end.get(key) or {}).items()
+        end[key] = {one: min(count, heard[one]) for one, count in told if one in heard}
     return replace(theirs, end=end)
 
 

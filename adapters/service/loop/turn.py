@@ -272,10 +272,10 @@ class Turn:
             results = self._append_until_done(prepared)
         except BrokenChain as error:
             return self._one_by_one(prepared, error)
-        by_stream = {result.stream_id: result.outcome for result in results}
+        by_stream = {result.stream_id: result for result in results}
         again: dict[StreamId, list[JobObservation]] = {}
         for item in prepared:
-            stream, outcome = item.slot.stream_id, by_stream.get(item.slot.stream_id)
+            outcome = item.judged(by_stream.get(stream := item.slot.stream_id))
             if outcome in (AppendOutcome.APPENDED, AppendOutcome.DUPLICATE):
                 self._appended(item)
             elif outcome is not None:

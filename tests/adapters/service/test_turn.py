@@ -149,6 +149,35 @@ def test_after_a_conflict_the_job_is_read_again_and_decided_anew(bench: TurnBenc
     assert bench.notes.streams()[-2:] == [TWO, ONE], "the other job is not held up"
 
 
+def test_the_same_news_by_anothers_hand_are_read_and_continued(bench: TurnBench) -> None:
+    """A replica that held the shard in between has seen the same, and written it as its own.
+
+    Found by the simulation (seed 10071165): the events had the same ids, so they counted as those
+    of this replica. What it appended next continued nothing, and it took the ledger for set back.
+    """
+    bench.see(seen("one"))
+    bench.take()
+    held = bench.slots.held(ONE)
+    assert held is not None
+    view, tail = held.view, held.tail
+    bench.clock.advance(1)  # it writes a second later, and so other links
+    bench.see(seen("one", 2))
+    bench.take()
+    held.view, held.tail = view, tail  # as it was held before the other came
+    bench.clock.advance(1)
+    bench.see(seen("one", 2))
+    bench.take()
+    assert bench.notes.resumed == [ONE]
+    assert bench.turn.footing.is_lost() is False
+    bench.see(seen("one", 3))
+    bench.take()
+    slot = bench.slots.held(ONE)
+    assert slot is not None
+    assert slot.view.state.manifest is not None
+    assert (slot.view.state.manifest.generation, bench.versions(ONE)) == (3, [slot.tail.version])
+    assert bench.metrics.poisoned._value.get() == 0  # noqa: SLF001 as other tests read it
+
+
 def test_an_endless_conflict_is_left_to_the_next_turn(
     bench: TurnBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
