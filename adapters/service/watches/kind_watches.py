@@ -13,7 +13,7 @@ from jobledger.adapters.service.watches.event_handlers import (
 )
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.repeated import Repeated
-from jobledger.core.errors import ClusterError, ObjectNotFound, RequestForbidden
+from jobledger.core.errors import ClusterError, KindNotServed, ObjectNotFound, RequestForbidden
 from jobledger.core.ports.cluster import Cluster, Resource, Subscription, Watches
 
 log = get_logger(__name__)
@@ -102,9 +102,11 @@ class KindWatches:
         self._optional: list[tuple[str, WatchedKind]] = []
         """What would be watched for a kind of job that is, and is not served (yet)."""
         self._lacking: dict[str, list[str]] = {}
-        """Kind of job that is served -> kinds it needs that are not, or that may not be listed."""
-        self._forbidden: set[Resource] = set()
-        """Kinds of which was said that they may not be listed."""
+        """Kind of job that is there -> kinds it needs that are not served, or not to be listed."""
+        self._unserved: dict[str, list[str]] = {}
+        """Kind of job -> kinds of which was said that they are not served."""
+        self._forbidden: set[tuple[str, Resource]] = set()
+        """Kinds of which was said that they may not be listed, each with whose they are."""
         self._subscriptions: list[Subscription] = []
         self._pods_watched: set[str] = set()
         """What is watched of Pods."""
@@ -240,7 +242,10 @@ class KindWatches:
     def _ask_for(self, job_kind: str) -> None:
         own, *others = self._around.kinds[job_kind].watched
         is_there = self._serves(job_kind, own)
-        lacking = [one for one in others if is_there and not self._serves(job_kind, one)]
+        if is_there:
+            lacking = [one for one in others if not self._serves(job_kind, one)]
+        else:
+            lacking = [own] if self._is_in_other_versions(job_kind, own) else []
         self._tell_lacking(job_kind, lacking)
         if lacking or not is_there:
             return
@@ -255,13 +260,18 @@ class KindWatches:
 
     def _tell_lacking(self, job_kind: str, lacking: Sequence[WatchedKind]) -> None:
         """Say once that jobs which are there are left alone, for want of what belongs to them."""
-        named, told = [kind.name for kind in lacking], self._lacking.get(job_kind, [])
-        self._lacking = {**self._lacking, job_kind: named}
-        unserved = [one.name for one in lacking if one.resource not in self._forbidden]
-        if unserved and named != told:
+        told = self._unserved.get(job_kind, [])
+        self._lacking = {**self._lacking, job_kind: [kind.name for kind in lacking]}
+        unserved = [
+            f"{one.name} ({one.resource.api_version})"
+            for one in lacking
+            if (job_kind, one.resource) not in self._forbidden
+        ]
+        self._unserved[job_kind] = unserved
+        if unserved and unserved != told:
             remedy = (
                 f"{job_kind}s are left alone until it is: install its definition (ops/crds), or "
-                f"leave {job_kind} out of JOBLEDGER_JOB_KINDS"
+                f"have it serve that version, or leave {job_kind} out of JOBLEDGER_JOB_KINDS"
             )
             log.warning("kind_lacks", kind=job_kind, not_served=unserved, remedy=remedy)
 
@@ -284,7 +294,28 @@ class KindWatches:
 
     def _serves(self, job_kind: str, kind: WatchedKind) -> bool:
         """Return whether a kind of what a kind of job needs, or uses, may be watched."""
-        return self._is_served(kind, partial(self._tell_forbidden, job_kind, kind))
+        refused: list[RequestForbidden] = []
+        is_served = self._is_served(kind, lambda _, error: refused.append(error))
+        if refused:
+            self._tell_forbidden(job_kind, kind, refused[0])
+        else:
+            self._forbidden.discard((job_kind, kind.resource))
+        return is_served
+
+    def _is_in_other_versions(self, job_kind: str, own: WatchedKind) -> bool:
+        """Return whether a kind of job that is not served is served in other versions.
+
+        Then jobs may be there; where its definition is not installed there are none.
+        """
+        if (job_kind, own.resource) in self._forbidden:
+            return False
+        try:
+            self._cluster.get(own.resource, self._places(own)[0] or "default", "none")
+        except KindNotServed:
+            return True
+        except RequestForbidden:
+            pass  # so it is not known
+        return False
 
     def _is_served(
         self, kind: WatchedKind, forbidden: Callable[[Resource, RequestForbidden], None]
@@ -300,17 +331,15 @@ class KindWatches:
         """Return the namespaces in which a kind is watched; `""` is all of them in one watch."""
         return ("",) if kind.is_cluster_wide else self._namespaces or ("",)
 
-    def _tell_forbidden(
-        self, job_kind: str, kind: WatchedKind, resource: Resource, error: RequestForbidden
-    ) -> None:
+    def _tell_forbidden(self, job_kind: str, kind: WatchedKind, error: RequestForbidden) -> None:
         """Say once that a kind may not be listed; it is asked for again and again.
 
         No warning where jobs can do without: rights are asked for before kinds are looked up, so an
         API server that has never heard of the kind answers the same.
         """
-        if resource in self._forbidden:
+        if (job_kind, kind.resource) in self._forbidden:
             return
-        self._forbidden.add(resource)
+        self._forbidden.add((job_kind, kind.resource))
         say = log.info if kind.is_optional else log.warning
         remedy = (
             f"{job_kind}s are left alone until it may: give it the part of ops/rbac.yaml for them, "

@@ -1,17 +1,12 @@
 """Which watches run: kinds of job that are not served, forbidden, or installed later."""
 
-import threading
 from collections.abc import Mapping, Sequence
 
 import pytest
 from structlog.testing import capture_logs
 
 from jobledger.adapters.kinds.registry import ADAPTERS
-from jobledger.adapters.service.objects.object_cache import ObjectCache
-from jobledger.adapters.service.observing.confirmations import Confirmations
-from jobledger.adapters.service.watches.event_handlers import EventHandlers, WatchedKind
-from jobledger.adapters.service.watches.kind_watches import KindWatches, SyncedKinds
-from jobledger.adapters.service.work.inbox import Inbox
+from jobledger.adapters.service.watches.event_handlers import WatchedKind
 from jobledger.core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
 from jobledger.core.ports.cluster import (
     JOBSETS,
@@ -21,95 +16,13 @@ from jobledger.core.ports.cluster import (
     RAYJOBS,
     TRAINJOBS,
     VOLCANO_POD_GROUPS,
-    ObjectList,
-    ObjectListener,
     Resource,
-    Subscription,
 )
+from tests.adapters.service.watching_desk import Desk
 from tests.contracts.cluster_listener import RecordingListener
 from tests.support.records import NOON
-from tests.support.service_world import own_door
-from tests.support.stepped_cluster import SteppedCluster
 
 TRAINJOB_KINDS = {"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet", "ConfigMap"}
-
-
-class Server(SteppedCluster):
-    """Knows some kinds only."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda: NOON)
-        self.errors: dict[Resource, Exception] = {}
-        self.errors_in: dict[tuple[Resource, str], Exception] = {}
-        """The same for one namespace; `""` is a list over all of them."""
-        self.listeners: dict[str, list[ObjectListener]] = {}
-        """Namespace -> who is told of what is in it."""
-        self.watched: set[Resource] = set()
-
-    def watch(
-        self,
-        resource: Resource,
-        listener: ObjectListener,
-        *,
-        namespace: str = "",
-        selector: str = "",
-        is_optional: bool = False,
-    ) -> Subscription:
-        del is_optional
-        self.watched.add(resource)
-        self.listeners.setdefault(namespace, []).append(listener)
-        return super().watch(resource, listener, namespace=namespace, selector=selector)
-
-    def list(self, resource: Resource, namespace: str = "", label_selector: str = "") -> ObjectList:
-        if resource in self.errors:
-            raise self.errors[resource]
-        if (resource, namespace) in self.errors_in:
-            raise self.errors_in[resource, namespace]
-        return super().list(resource, namespace, label_selector)
-
-
-class Desk:
-    def __init__(
-        self,
-        namespaces: tuple[str, ...] = (),
-        job_kinds: tuple[str, ...] = ("RayJob", "TrainJob"),
-        pods: Mapping[Resource, tuple[WatchedKind, ...]] | None = None,
-    ) -> None:
-        self.server = Server()
-        kinds = {name: ADAPTERS[name].watching for name in job_kinds}
-        self.synced = SyncedKinds(max(1, len(namespaces)), tuple(kinds.values()))
-        around = EventHandlers(
-            own_door(),
-            Inbox(),
-            ObjectCache(),
-            Confirmations(),
-            kinds,
-            self.synced.note,
-            pods=pods or {},
-        )
-        stopping = threading.Event()
-        stopping.wait = lambda _=None: False  # type: ignore[method-assign,assignment] # no time
-        self.watches = KindWatches(
-            cluster=self.server,
-            watches=self.server,
-            around=around,
-            synced=self.synced,
-            namespaces=namespaces,
-            stopping=stopping,
-        )
-        self.watches.start()
-        self.server.deliver()
-
-    def ask(self) -> None:
-        self.watches.ask()
-        self.server.deliver()
-
-    def look_around(self) -> None:
-        """Do as the service does from time to time."""
-        self.watches.ask_once()
-        self.watches.watch_pods_once()
-        self.watches.ask_for_unwatched()
-        self.server.deliver()
 
 
 def test_of_several_kinds_each_is_watched_once_it_is_known_to_be_served() -> None:
@@ -200,37 +113,6 @@ def test_a_kind_that_is_not_served_keeps_nobody_waiting_and_is_found_later() -> 
     del desk.server.errors[JOBSETS]
     desk.ask()
     assert desk.synced.has_listed("TrainJob")
-
-
-@pytest.mark.parametrize(
-    ("missing", "job_kind"), [(RAYCLUSTERS, "RayJob"), (JOBSETS, "TrainJob")], ids=str
-)
-def test_jobs_that_are_there_and_are_left_alone_for_want_of_a_kind_are_told_of(
-    missing: Resource, job_kind: str
-) -> None:
-    """As where a service is started anew after one of KubeRay's definitions was taken away."""
-    desk = Desk()
-    desk.server.errors[missing] = ObjectNotFound("no such kind")
-    with capture_logs() as lines:
-        for _ in range(3):
-            desk.ask()
-    (told,) = (line for line in lines if line["event"] == "kind_lacks")
-    assert (told["kind"], told["not_served"]) == (job_kind, [missing.kind])
-    assert desk.watches.notes() == [
-        f"{job_kind}s are left alone: {missing.kind} is not served, or may not be listed"
-    ]
-    del desk.server.errors[missing]
-    desk.ask()
-    assert desk.watches.notes() == []
-
-
-def test_of_a_kind_of_job_that_is_not_there_nobody_tells_anything() -> None:
-    desk = Desk()
-    desk.server.errors |= {RAYJOBS: ObjectNotFound("no"), RAYCLUSTERS: ObjectNotFound("no")}
-    with capture_logs() as lines:
-        desk.ask()
-    assert all(line["event"] != "kind_lacks" for line in lines)
-    assert desk.watches.notes() == []
 
 
 def test_one_that_is_forbidden_is_as_one_that_is_not_served() -> None:

@@ -23,8 +23,8 @@ from jobledger.core.ports.cluster import JOBSETS
 from jobledger.core.values.documents import Manifest
 from tests.adapters.service.parts import Bench
 from tests.adapters.service.test_failing_pods import AtOnce
-from tests.adapters.service.test_kind_watches import Desk
 from tests.adapters.service.test_pod_looks import LookedAt
+from tests.adapters.service.watching_desk import Desk
 
 MANY = 50
 
