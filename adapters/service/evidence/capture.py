@@ -56,11 +56,12 @@ class Capturer:
     def before(self, stream: StreamId, job: CachedJob, state: JobState, effect: OpenEffect) -> None:
         """Capture what an effect is about to remove; nothing, for an effect that removes nothing.
 
-        Never raises: what could not be had must not keep the effect from being carried out.
+        Nor what it was to remove when it was refused: that was captured then. Never raises: what
+        could not be had must not keep the effect from being carried out.
         """
         kind, wanted = kind_of(state), effect.desired
         about = kind.evidence.going(job.identity, state, wanted, is_over=kind.is_final(state))
-        if about is None:
+        if about is None or any(one.key == wanted.key for one in state.refused):
             return
         occasion = f"{wanted.kind}/{effect.effect_id}"
         scene = _scene(stream, job, state, occasion, about)

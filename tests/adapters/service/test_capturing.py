@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from jobledger.adapters.service.effects.carrying_out import EffectTask
 from jobledger.adapters.service.effects.failures_seen import failure_capture
-from jobledger.adapters.service.evidence.capture import Capturer
 from jobledger.core.jobs.evidence.evidence import LOG_BYTES_MAX, LOG_LINES_MAX, LOGS_MAX, PODS_MAX
 from jobledger.core.jobs.evidence.scene import SceneObject
 from jobledger.core.jobs.observations import EffectEnded, EvidenceSeen
@@ -147,18 +146,6 @@ def test_what_may_not_be_read_is_recorded_as_missing(scene: Scene) -> None:
 
 def test_a_head_that_does_not_answer_is_recorded_as_missing(scene: Scene) -> None:
     assert {"the Ray job", "log of the driver"} <= {item.what for item in scene.captured().missing}
-
-
-def test_nothing_is_captured_twice(scene: Scene) -> None:
-    stream, state = scene.job.identity.stream_id, scene.state()
-    effect = scene.deletion()
-    scene.capturer.before(stream, scene.job, state, effect)
-    scene.capturer.before(stream, scene.job, state, effect)
-    assert len(scene.bench.said()) == 1
-    other = Capturer(dataclasses.replace(scene.capturer._parts))  # noqa: SLF001 the next replica
-    occasion = f"{effect.desired.kind}/{effect.effect_id}"
-    other.before(stream, scene.job, scene.state(captured=(occasion,)), effect)
-    assert scene.bench.said() == []
 
 
 def test_of_a_container_that_was_started_again_the_log_before_is_kept(scene: Scene) -> None:
