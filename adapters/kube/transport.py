@@ -19,6 +19,7 @@ import msgspec
 import urllib3
 from kubernetes.client import ApiClient
 from kubernetes.config import ConfigException
+from urllib3.connection import HTTPConnection
 
 from jobledger.adapters.http_client.exchange import Reader, exchange, head_of, open_within
 from jobledger.adapters.kube.answering import Answering
@@ -176,15 +177,14 @@ class Transport:
         if HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES:
             self.answering.came()
             return response
-        connection = response.connection
+        if response.status == HTTPStatus.UNAUTHORIZED:
+            _use_no_more(response)  # as `Reader.may_stay`: the next begins with what counts by then
         try:
             body = read_body(response, request.what, _READ_AT_ONCE)
         except ClusterUnreachable:
             body = b""  # the status line alone says enough
         finally:
             finish(response)
-            if response.status == HTTPStatus.UNAUTHORIZED and connection is not None:
-                connection.close()  # as `Reader.may_stay`: the next begins with what counts by then
         raise self._refusal(request, response.status, response.headers, body)
 
     def _whereto(self, request: Request) -> str:
@@ -291,6 +291,18 @@ def read_body(response: urllib3.BaseHTTPResponse, what: str, max_bytes: int) -> 
 def finish(response: urllib3.BaseHTTPResponse) -> None:
     """Let go of an answer: a connection with something left to read is closed, never reused."""
     response.close()
+
+
+def _use_no_more(response: urllib3.BaseHTTPResponse) -> None:
+    """Close the connection of an answer that is still to be read: so the pool gets it closed.
+
+    It gets it with the last byte, and another thread may be at it then. The answer keeps the socket
+    open until it is read.
+    """
+    connection = response.connection
+    if isinstance(connection, HTTPConnection) and connection.sock is not None:
+        connection.sock.close()
+        connection.sock = None
 
 
 def _plain(document: Json) -> Json:

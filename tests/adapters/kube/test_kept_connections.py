@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import pytest
+import urllib3
+from urllib3.connection import HTTPConnection
 
 from jobledger.adapters.http_client.exchange import head_of
 from jobledger.adapters.kube.connection import ConnectionSettings, connect
@@ -81,6 +83,26 @@ def test_one_over_which_nobody_knows_us_is_not_used_again() -> None:
                 ask(READ)
             assert transport.send(READ) == b"{}"
         assert counts == [1, 2, 1]
+
+
+def test_one_that_is_not_to_be_used_again_is_closed_before_anybody_else_has_it() -> None:
+    refusal = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 13\r\n\r\nwho are you? "
+    with server([refusal, OK]) as (url, _):
+        transport = transport_to(url)
+        pool, _ = transport._way()  # noqa: SLF001 as it gives connections back
+        assert isinstance(pool, urllib3.HTTPConnectionPool)
+        put, closed = pool._put_conn, []  # noqa: SLF001 as above
+
+        def put_and_look(connection: HTTPConnection | None) -> None:
+            assert connection is not None
+            closed.append(connection.is_closed)
+            put(connection)
+
+        pool._put_conn = put_and_look  # type: ignore[assignment,method-assign]  # noqa: SLF001 as above
+        with pytest.raises(NoWayToCluster):
+            transport.open(READ)
+        assert closed == [True]
+        assert transport.send(READ) == b"{}"
 
 
 @pytest.mark.parametrize(
