@@ -189,7 +189,8 @@ def _from_kubeconfig(
         raise ConfigException(f"the kubeconfig {files} {what}") from error
     if merged is None:
         raise ConfigException(f"there is no kubeconfig {files}")
-    loader = KubeConfigLoader(merged, settings.context or None)  # type: ignore[no-untyped-call]
+    # No base path: files that it names are looked for beside it, as kubectl does.
+    loader = KubeConfigLoader(merged, settings.context or None, config_base_path=None)  # type: ignore[no-untyped-call]
     credentials = _renewed(merged, loader, settings)
     loader.load_and_set(configuration)  # type: ignore[no-untyped-call]  # none in the client
     return credentials

@@ -57,6 +57,19 @@ def ask(settings: ConnectionSettings, environment: dict[str, str] | None = None)
     KubernetesCluster(connect(settings, environment or {})).get(RAYJOBS, "team", "a")
 
 
+def test_files_that_a_kubeconfig_names_are_looked_for_beside_it(tmp_path: Path) -> None:
+    """As kubectl does, in whatever directory the program runs."""
+    names = ("ca.crt", "me.crt", "me.key")
+    for name in names:
+        (tmp_path / name).write_text(name)
+    ca, certificate, key = names
+    user = {"client-certificate": certificate, "client-key": key}
+    path = kubeconfig(tmp_path, "https://127.0.0.1:1", user, **{"certificate-authority": ca})
+    found = configure(ConnectionSettings(kubeconfig=path), {})
+    files = (found.ssl_ca_cert, found.cert_file, found.key_file)
+    assert files == tuple(str(tmp_path / name) for name in names)
+
+
 def test_an_address_outright_comes_first(server: CannedServer, tmp_path: Path) -> None:
     elsewhere = kubeconfig(tmp_path, "http://127.0.0.1:1", {})
     ask(ConnectionSettings(host=server.url + "/", token="t0"), {"KUBECONFIG": elsewhere})
