@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from jobledger.adapters.service.work.rotation import Rotation
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
+from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.catalogue import JobEvent
-from jobledger.core.errors import ClusterError, ObjectExists
+from jobledger.core.errors import ClusterError, ObjectExists, RequestForbidden
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.status.kubernetes_events import KubernetesEvent
 from jobledger.core.kinds import AnyKind, JobState
@@ -33,6 +34,11 @@ SLOW_SECONDS = 5.0
 is quicker."""
 REST_FACTOR = 10.0
 """So many times as long as that one took it waits: others wait for a call of its seldom."""
+
+IS_ENDING = "because it is being terminated"
+"""What the API server says of a new object in a namespace that is being deleted, with 403.
+Source: Kubernetes, the admission plug-in NamespaceLifecycle.
+"""
 
 NAME_MAX = 253
 """Characters of an object's name; a job's may be as long by itself."""
@@ -54,6 +60,7 @@ class EventRecorder:
         self._metrics = metrics
         self._instance = instance
         self._clock = clock
+        self._refused = Repeated(log, "kubernetes_events_refused", clock.monotonic)
         self._ready = threading.Condition()
         self._waiting: Rotation[_Message] = Rotation()
         self._resting: dict[str, float] = {}
@@ -149,12 +156,23 @@ class EventRecorder:
             self._metrics.kubernetes_events.labels("already").inc()
         except ClusterError as error:
             self._metrics.kubernetes_events.labels("refused").inc()
-            log.debug("kubernetes_event_refused", error=str(error))
+            self._tell_refused(error, message)
         except Exception:  # a courtesy that cannot be put into words must not silence the others
             self._metrics.kubernetes_events.labels("refused").inc()
             log.exception("kubernetes_event_broken", reason=message.told.reason)
         else:
             self._metrics.kubernetes_events.labels("sent").inc()
+
+    def _tell_refused(self, error: ClusterError, message: _Message) -> None:
+        """Say once a minute in which namespace somebody refuses Events: nothing else shows it.
+
+        Of a namespace that is being deleted it is no news.
+        """
+        namespace = message.identity.namespace
+        if isinstance(error, RequestForbidden) and IS_ENDING not in str(error):
+            self._refused.warn_of_one(error, namespace=namespace)
+        else:
+            log.debug("kubernetes_event_refused", error=str(error))
 
     def _manifest(self, message: _Message) -> dict[str, Json]:
         told = message.told

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from prometheus_client import CollectorRegistry
+from structlog.testing import capture_logs
 
 from jobledger.adapters.service.status import event_recorder as heralding
 from jobledger.adapters.service.status.event_recorder import REST_FACTOR, EventRecorder
@@ -97,6 +98,31 @@ def test_one_that_is_refused_or_broken_does_not_silence_the_others(error: Except
     desk.event_recorder.start()
     desk.event_recorder.stop()
     assert (desk.count("refused"), desk.count("sent")) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "told"),
+    [
+        ('User "jobledger" cannot create resource "events"', 1),
+        ("unable to create new content in namespace ml because it is being terminated", 0),
+    ],
+    ids=["a right is missing", "its namespace is being deleted"],
+)
+def test_who_refuses_all_of_them_is_told_and_not_each_time(refusal: str, told: int) -> None:
+    desk = Desk()
+
+    def refusing(*_: Any) -> Any:  # noqa: ANN401 takes everything
+        raise RequestForbidden(f"403 Forbidden: {refusal}")
+
+    desk.cluster.create = refusing  # type: ignore[method-assign]  # a refusal
+    with capture_logs() as lines:
+        for number in range(3):
+            desk.announce(number)
+        while desk.event_recorder.run_once():
+            pass
+    said = [line for line in lines if line["event"] == "kubernetes_events_refused"]
+    assert [line["namespace"] for line in said] == ["ml"] * told
+    assert desk.count("refused") == 3
 
 
 def test_a_full_queue_drops_what_comes(monkeypatch: pytest.MonkeyPatch) -> None:
