@@ -23,8 +23,34 @@ def refuse_if_disowned(world: World, resource: Resource, made: Manifest, job: Ca
     Raises:
         SomebodyElses: somebody has to change what takes the owner away.
     """
-    if is_controlled_by(made, job.identity.uid):
-        return
+    if not is_controlled_by(made, job.identity.uid):
+        lost = f"without its owner, this {job.kind},", "metadata.ownerReferences"
+        _refuse(world, resource, made, job, lost)
+
+
+def refuse_if_unlabelled(
+    world: World, resource: Resource, made: Manifest, job: CachedJob, label: tuple[str, str]
+) -> None:
+    """Raise for an object that was made just now without the label that its watch selects by.
+
+    Policies set labels such as `app.kubernetes.io/created-by` to what they think right.
+
+    Nobody would ever be told how it fares. It is deleted again.
+
+    Raises:
+        SomebodyElses: somebody has to change what takes the label away.
+    """
+    name, value = label
+    if child(made, "metadata", "labels").get(name) != value:
+        lost = f"without its label {name}={value}", "metadata.labels"
+        _refuse(world, resource, made, job, lost)
+
+
+def _refuse(
+    world: World, resource: Resource, made: Manifest, job: CachedJob, lost: tuple[str, str]
+) -> None:
+    """Delete an object that was made just now; raise with what it `lost`, and in which field."""
+    how, field = lost
     namespace, name = job.identity.namespace, text(made, "metadata", "name")
     became = "was deleted again"
     try:
@@ -32,9 +58,8 @@ def refuse_if_disowned(world: World, resource: Resource, made: Manifest, job: Ca
     except ClusterError as error:
         became = f"could not be deleted ({error})"
     raise SomebodyElses(
-        f"{resource.kind} {namespace}/{name} was made without its owner, this {job.kind}, and "
-        f"{became}: an admission webhook or policy of the API server changes "
-        "metadata.ownerReferences. Have it leave them as they are"
+        f"{resource.kind} {namespace}/{name} was made {how} and {became}: an admission webhook or "
+        f"policy of the API server changes {field}. Have it leave them as they are"
     )
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, RAYCLUSTERS, Resource
 from jobledger.core.values.documents import Manifest, child, items, text
 from jobledger.core.values.ids import StreamId
@@ -87,6 +89,25 @@ def test_a_raycluster_that_is_made_without_its_owner_goes_again_and_is_told() ->
     world.run(lambda: bool(refusals(world, stream)), "it is told")
     assert "was made without its owner, this RayJob" in refusals(world, stream)[0]
     assert world.cluster.peek(RAYCLUSTERS) == []
+    policy.is_on = False
+    world.run(lambda: world.phase("train") == "Complete", "the job is complete")
+
+
+@pytest.mark.parametrize(
+    "labels", [{}, {"app.kubernetes.io/created-by": "jane"}], ids=["taken away", "set otherwise"]
+)
+def test_a_submitter_that_is_made_without_the_label_by_which_it_is_seen_goes_again_and_is_told(
+    labels: Document,
+) -> None:
+    def relabel(body: Document) -> None:
+        body["metadata"]["labels"] = labels
+
+    world = ServiceWorld()
+    policy = Policy(world, BATCH_JOBS, relabel)
+    stream = world.create(a_rayjob(submissionMode="K8sJobMode"))
+    world.run(lambda: bool(refusals(world, stream)), "it is told")
+    assert "without its label app.kubernetes.io/created-by=" in refusals(world, stream)[0]
+    assert world.cluster.peek(BATCH_JOBS) == []
     policy.is_on = False
     world.run(lambda: world.phase("train") == "Complete", "the job is complete")
 

@@ -114,7 +114,7 @@ def test_who_refuses_all_of_them_is_told_and_not_each_time(refusal: str, told: i
     def refusing(*_: Any) -> Any:  # noqa: ANN401 takes everything
         raise RequestForbidden(f"403 Forbidden: {refusal}")
 
-    desk.cluster.create = refusing  # type: ignore[method-assign]  # a refusal
+    desk.cluster.create = refusing  # type: ignore[method-assign,assignment]  # a refusal
     with capture_logs() as lines:
         for number in range(3):
             desk.announce(number)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from jobledger.adapters.kinds.rayjob.acting.attempt_names import AttemptNames, names_of
 from jobledger.adapters.kinds.rayjob.acting.head_services import put_service
-from jobledger.adapters.service.effects.admitted import refuse_if_disowned
+from jobledger.adapters.service.effects.admitted import refuse_if_disowned, refuse_if_unlabelled
 from jobledger.adapters.service.effects.context import (
     Done,
     KindActing,
@@ -44,7 +44,7 @@ from jobledger.core.ports.cluster import (
 from jobledger.core.rayjob.manifests.gang_scheduling import build_pod_group
 from jobledger.core.rayjob.manifests.http_submission import build_submission
 from jobledger.core.rayjob.manifests.manifests import build_cluster, build_submitter
-from jobledger.core.rayjob.names import FINALIZER, no_cluster
+from jobledger.core.rayjob.names import CREATED_BY, FINALIZER, LABEL_CREATED_BY, no_cluster
 from jobledger.core.rayjob.observations.children import attempt_of
 from jobledger.core.rayjob.phases import Phase
 from jobledger.core.rayjob.rules.rules import CREATIONS
@@ -193,6 +193,8 @@ def _create(world: World, job: CachedJob, resource: Resource, manifest: Manifest
             raise  # it was made late for an attempt that is over, and will be deleted
         return Done(uid=text(found, "metadata", "uid"), already=True, sent=sent)
     refuse_if_disowned(world, resource, made, job)
+    if resource == BATCH_JOBS:
+        refuse_if_unlabelled(world, resource, made, job, (LABEL_CREATED_BY, CREATED_BY))
     return Done(uid=text(made, "metadata", "uid"), sent=sent)
 
 
