@@ -10,7 +10,6 @@ from typing import NoReturn
 from uuid import UUID
 
 import typer
-import yaml
 from msgspec import Struct, structs
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -18,6 +17,7 @@ from rich.text import Text
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.tables import table, too_wide, whole_lines
+from jobledger.adapters.files.yaml_texts import yaml_text
 from jobledger.core.errors import (
     BrokenChain,
     ClusterError,
@@ -136,7 +136,7 @@ def show(
     if output is Output.JSON:
         print_json([plain(row) for row in rows])
     elif output is Output.YAML:
-        sys.stdout.write(yaml.safe_dump([plain(row) for row in rows], sort_keys=False))
+        sys.stdout.write(yaml_text([plain(row) for row in rows], ascii_only=True))
     elif rows:
         print_table(rows, list(columns))
     else:
