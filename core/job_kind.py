@@ -78,7 +78,7 @@ class LogReaders(Generic[State, Event, OwnEvent]):
     project_attempt: Callable[[AttemptRow, Event], AttemptRow]
     """That row after an event; the same row if the event does not concern it."""
     end_told: Callable[[State], Instant | None] = lambda _: None
-    """When the current attempt ended, by the condition of what it ran as; None: nothing says."""
+    """When the current attempt ended at the latest, by what it ran as; None: nothing says."""
     columns: Callable[[State], PlatformColumns] = lambda _: PlatformColumns()
     """What only the platform beneath has, for the row of the job."""
     failure_news: Callable[[Event], FailureNews | None]

@@ -145,6 +145,7 @@ RAYJOB_KIND = JobKind(
         cluster_verdict=cluster_verdict,
         begun=attempt_row.begun,
         project_attempt=attempt_row.project_attempt,
+        end_told=attempt_row.end_told,
         columns=attempt_row.columns,
         failure_news=report_news.failure_news,
         shows_ready_pods=report_news.shows_ready_pods,

@@ -80,10 +80,14 @@ _SUSPENDED = (
     "coalesce((SELECT sum(date_part('epoch',"  # noqa: S608  # our own names
     " least(p.left_at, n.started_at) - greatest(p.entered_at, f.ended_at)))"
     " FROM {schema}.report_phase p WHERE p.stream_id = f.stream_id"
-    f" AND p.phase IN ({one_of(QUEUED)})"
+    f" AND p.attempt = f.number AND p.phase IN ({one_of(QUEUED)})"
     " AND p.left_at > f.ended_at AND p.entered_at < n.started_at), 0)"
 )
-"""How long the job was suspended between an attempt and the next one."""
+"""How long the job was suspended between an attempt and the next one.
+
+Those stays were entered while that attempt was the current one: by this an index finds them among
+all of a job that was suspended a thousand times.
+"""
 
 RETRIES = ReportView(
     name="retries",

@@ -171,8 +171,8 @@ ATTEMPTS = ReportView(
         field(
             "ended_at",
             INSTANT,
-            "When it ended, as its JobSet or Job says, or the status of a RayJob that was found "
-            "over; when that was found if nothing does, as of any other RayJob",
+            "When it ended, as its JobSet, its Job or Ray says, or the status of a RayJob that was "
+            "found over; when that was found if nothing does, as where a head was lost",
             null="while it goes on",
         ),
         field(

@@ -22,8 +22,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
+from jobledger.adapters.postgres.report_v1.model import one_of
 from jobledger.adapters.postgres.report_v1.views import VIEWS
 from jobledger.adapters.postgres.schema.columns import INSTANT, Kind, column, single
+from jobledger.core.projections.reporting.attempts import QUEUED
 
 FACTS = (
     "report_job",
@@ -214,6 +216,12 @@ def _add_attempts(metadata: MetaData) -> None:
         _column("left_at", INSTANT, nullable=True),
         PrimaryKeyConstraint("stream_id", "number", name="report_phase_pkey"),
         Index("report_phase_entered", "entered_at"),
+        Index(
+            "report_phase_queued",
+            "stream_id",
+            "attempt",
+            postgresql_where=text(f"phase IN ({one_of(QUEUED)})"),
+        ),
         comment="Behind the view phases",
     )
 

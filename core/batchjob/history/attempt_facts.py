@@ -2,6 +2,7 @@
 
 from jobledger.core.batchjob import events
 from jobledger.core.jobs.history.attempt_facts import Asked, AttemptFacts, FactsSoFar
+from jobledger.core.jobs.history.told_end import in_whole_seconds
 from jobledger.core.values.documents import number
 
 
@@ -19,7 +20,8 @@ def _of_job(event: events.BatchFactEvent, so_far: FactsSoFar) -> None:
     if last is None or last.number != event.attempt:
         return
     if isinstance(event, events.AttemptJobObserved):
-        so_far.end_told = event.end.ended_at if event.end is not None else None
+        end = event.end
+        so_far.end_told = in_whole_seconds(end.ended_at) if end is not None else None
         if last.running_at is None and event.pods.active:
             so_far.update(running_at=event.at)
 

@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from jobledger.core.batchjob import events
 from jobledger.core.batchjob.state import BatchJobState
+from jobledger.core.jobs.history.told_end import in_whole_seconds
 from jobledger.core.jobs.rows import AttemptRow, begun_row
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
@@ -18,9 +19,9 @@ def begun(stream: StreamId, state: BatchJobState) -> AttemptRow:
 
 
 def end_told(state: BatchJobState) -> Instant | None:
-    """Return when the Job of the current attempt ended by its condition; None: it has none."""
+    """Return when the current Job ended at the latest by its condition; None: it has none."""
     job = state.attempt.job if state.attempt is not None else None
-    return job.end.ended_at if job is not None and job.end is not None else None
+    return in_whole_seconds(job.end.ended_at) if job is not None and job.end is not None else None
 
 
 def project_attempt(row: AttemptRow, event: events.BatchJobEvent) -> AttemptRow:

@@ -22,6 +22,7 @@ from jobledger.core.forensics.replay.whole_deadline import DEADLINE, WholeDeadli
 from jobledger.core.jobs.history.attempt_facts import Asked, AttemptFacts, JobFacts
 from jobledger.core.jobs.retries.options import RetryOptions
 from jobledger.core.jobs.retries.retry import Blame, Verdict, delay, judge
+from jobledger.core.values.instants import Instant
 
 UNKNOWN = "unknown"
 
@@ -268,16 +269,23 @@ def _shut_down(
             until = max(job.last_at or last.cluster_until, last.cluster_until)
             return [*run[:-1], dataclasses.replace(last, cluster_until=until)]
         return run
-    going = timedelta()
+    ended_at, going = _end_of_job(job, last, last.ended_at), timedelta()
     if job.ttl_seconds is not None and last.cluster_is_gone:
-        due_at = last.ended_at + timedelta(seconds=job.ttl_seconds)
+        due_at = ended_at + timedelta(seconds=job.ttl_seconds)
         going = max(last.cluster_until - due_at, timedelta())
-    until = last.ended_at + timedelta(seconds=change.ttl_seconds) + going
+    until = ended_at + timedelta(seconds=change.ttl_seconds) + going
     if job.ttl_seconds is None and until > last.cluster_until:
         return run
     if until != last.cluster_until:
         life.differs(f"its cluster would have gone {change.ttl_seconds} s after the end")
     return [*run[:-1], dataclasses.replace(last, cluster_until=until)]
+
+
+def _end_of_job(job: JobFacts, last: AttemptFacts, ended_at: Instant) -> Instant:
+    """Return from when a TTL counts: the end of the job, which may be found after its attempt's."""
+    seen = job.attempts[-1]
+    is_as_seen = (last.number, ended_at) == (seen.number, seen.ended_at)
+    return max(job.ended_at, ended_at) if is_as_seen and job.ended_at is not None else ended_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -127,7 +127,7 @@ class FactsSoFar:
         self.deadline_from: Instant | None = None
         """From when the activeDeadlineSeconds of the next attempt count; None: from its start."""
         self.end_told: Instant | None = None
-        """When the last attempt ended by the condition of what it ran as; None: nothing says."""
+        """When the last attempt ended at the latest, by what it ran as; None: nothing says."""
         self.selects_cluster = False
         """Whether attempts run on a RayCluster that is not the job's own."""
 
@@ -185,11 +185,16 @@ class FactsSoFar:
             paused = last.paused + max(at - last.paused_since, timedelta())
             self.update(paused=paused, paused_since=None)
 
+    def true_end(self, found: Instant, outcome: str) -> Instant:
+        """Return when the last attempt ended that was found over: as told, if something tells."""
+        last = self.last
+        if last is None or outcome not in TOLD:
+            return found
+        return told_end(self.end_told, last.running_at or last.started_at, found)
+
     def over(self, at: Instant, outcome: str, reason: str, failure: FailureClass) -> None:
         """Say that the last attempt was found over; what it ran as is gone with it."""
-        last = self.last
-        if last is not None and outcome in TOLD:
-            at = told_end(self.end_told, last.running_at or last.started_at, at)
+        at = self.true_end(at, outcome)
         self.update(
             ended_at=at,
             outcome=outcome,

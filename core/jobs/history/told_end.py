@@ -1,5 +1,7 @@
 """When an attempt ended that was found to be over: as what it ran as tells, not when it was seen.
 
+That is a condition of its JobSet or Job, or Ray's account of its Ray job.
+
 While no controller runs, hours may lie between the two.
 """
 
@@ -7,19 +9,19 @@ from datetime import timedelta
 
 from jobledger.core.values.instants import Instant
 
-TOLD = ("succeeded", "failed")
-"""Outcomes of which the terminal condition of what an attempt ran as tells the instant."""
+TOLD = ("succeeded", "stopped", "failed")
+"""Outcomes of which what an attempt ran as tells the instant."""
 
-_TOLD_IN = timedelta(seconds=1)
-"""Conditions are dated in whole seconds: it ended up to so much later."""
+
+def in_whole_seconds(told: Instant) -> Instant:
+    """Return when something ended at the latest that a condition dates: in whole seconds."""
+    return told + timedelta(seconds=1)
 
 
 def told_end(told: Instant | None, since: Instant, found: Instant) -> Instant:
     """Return when something ended that was at work at `since`, and was found over at `found`.
 
-    `told` is what its condition tells, by another clock; None: it tells nothing. Nor does one that
+    `told` is when it ended at the latest, by another clock; None: nothing tells. Nor does one that
     has it end before it was at work: that clock is wrong.
     """
-    if told is None or told + _TOLD_IN < since:
-        return found
-    return min(found, told + _TOLD_IN)
+    return found if told is None or told < since else min(found, told)

@@ -14,7 +14,7 @@ from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs import events as shared
 from jobledger.core.jobs.failures.diagnosis import Judged
 from jobledger.core.jobs.history.report_news import NOT_FOUND, FailureJudged, FailureNews, Found
-from jobledger.core.jobs.history.told_end import told_end
+from jobledger.core.jobs.history.told_end import in_whole_seconds, told_end
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.rows import AttemptRow
@@ -205,8 +205,13 @@ def _true_at(before: Folded, state: JobState, event: JobEvent) -> Instant:
 
 
 def _end_of(state: JobState) -> Instant | None:
-    """Return when the job ended, or what its attempt ran as; None: it is not known to have."""
-    return state.ended_at if state.ended_at is not None else kind_of(state).log.end_told(state)
+    """Return when the job ended at the latest, or what its attempt ran as; None: it is not known.
+
+    The end of a job is dated in whole seconds.
+    """
+    if state.ended_at is not None:
+        return in_whole_seconds(state.ended_at)
+    return kind_of(state).log.end_told(state)
 
 
 def _is_as_before(before: Folded, state: JobState) -> bool:

@@ -3,6 +3,7 @@
 from jobledger.core.jobs.history.attempt_facts import Asked, AttemptFacts, FactsSoFar
 from jobledger.core.rayjob.events import lifecycle as rayjob
 from jobledger.core.rayjob.history.report_news import READY
+from jobledger.core.rayjob.phases import ENDED
 from jobledger.core.rayjob.rules.failure_class import by_reason
 
 
@@ -23,6 +24,7 @@ def _fact(event: rayjob.FactEvent, so_far: FactsSoFar) -> None:
     elif isinstance(event, rayjob.ClusterVanished):
         so_far.cluster_is_gone(event.at, event.name)
     elif isinstance(event, rayjob.EntrypointObserved):
+        so_far.end_told = event.ended_at if event.status in ENDED else None
         so_far.update(exit_code=event.exit_code)
 
 
@@ -45,8 +47,8 @@ def _life(event: rayjob.LifeEvent, so_far: FactsSoFar) -> None:
     elif isinstance(event, rayjob.AttemptReachedRunning | rayjob.AttemptReachedWaiting):
         so_far.update(running_at=event.at)
     elif isinstance(event, rayjob.AttemptFailed):
-        failure = by_reason(event.reason)
-        so_far.update(ended_at=event.at, outcome="failed", reason=event.reason, failure=failure)
+        failure, at = by_reason(event.reason), so_far.true_end(event.at, "failed")
+        so_far.update(ended_at=at, outcome="failed", reason=event.reason, failure=failure)
     elif isinstance(event, rayjob.RetryGranted | rayjob.RetryRefused):
         so_far.judged(event.failure, event.exit_code)
         granted = isinstance(event, rayjob.RetryGranted)
@@ -75,7 +77,8 @@ def _end(event: rayjob.LifeEvent, so_far: FactsSoFar) -> None:
         so_far.update(ended_at=event.at, outcome="suspended")
     elif isinstance(event, rayjob.JobCompleted):
         outcome = "succeeded" if event.job_status == "SUCCEEDED" else "stopped"
-        so_far.update(ended_at=event.at, outcome=outcome, reason=event.reason)
+        at = so_far.true_end(event.at, outcome)
+        so_far.update(ended_at=at, outcome=outcome, reason=event.reason)
         so_far.ended(event.at, "Complete", event.reason)
     elif isinstance(event, rayjob.JobFailed):
         so_far.ended(event.at, "Failed", event.reason)

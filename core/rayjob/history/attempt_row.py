@@ -30,6 +30,11 @@ def begun(stream: StreamId, state: RayJobState) -> AttemptRow:
     return begun_row(stream, attempt, cluster_name=attempt.cluster_name, job_id=attempt.job_id)
 
 
+def end_told(state: RayJobState) -> Instant | None:
+    """Return when the current attempt's Ray job ended, by Ray; None: Ray has not said."""
+    return state.entrypoint.ended_at if state.entrypoint.has_ended else None
+
+
 def project_attempt(row: AttemptRow, event: events.RayJobEvent) -> AttemptRow:  # noqa: C901, PLR0911 one return per event
     """Return the row after an event; the same row if the event does not concern it."""
     if type(event) in SHARED_EVENTS:

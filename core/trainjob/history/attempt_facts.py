@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from jobledger.core.jobs.history.attempt_facts import Asked, AttemptFacts, FactsSoFar
+from jobledger.core.jobs.history.told_end import in_whole_seconds
 from jobledger.core.jobs.retries.failures import FailureClass
 from jobledger.core.jobs.retries.options import NOTHING_ASKED
 from jobledger.core.trainjob import events as trainjob
@@ -36,7 +37,8 @@ def take(event: trainjob.TrainFactEvent | trainjob.TrainLifeEvent, so_far: Facts
     elif isinstance(event, trainjob.TrainAttemptEnded):
         so_far.over(event.at, event.outcome, event.reason, FailureClass.OTHER)
     elif isinstance(event, trainjob.JobSetObserved):
-        so_far.end_told = event.end.ended_at if event.end is not None else None
+        end = event.end
+        so_far.end_told = in_whole_seconds(end.ended_at) if end is not None else None
     elif isinstance(event, trainjob.TrainJobCompleted):
         so_far.ended(event.at, "Complete", event.reason)
     elif isinstance(event, trainjob.TrainJobFailed):

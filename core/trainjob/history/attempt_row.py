@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from jobledger.core.jobs.history.told_end import in_whole_seconds
 from jobledger.core.jobs.rows import AttemptRow, begun_row
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.state import TrainJobState, is_active
@@ -21,9 +22,9 @@ def begun(stream: StreamId, state: TrainJobState) -> AttemptRow:
 
 
 def end_told(state: TrainJobState) -> Instant | None:
-    """Return when the JobSet ended by its condition; None: it has none."""
+    """Return when the JobSet ended at the latest by its condition; None: it has none."""
     end = state.jobset.end if state.jobset is not None else None
-    return end.ended_at if end is not None else None
+    return in_whole_seconds(end.ended_at) if end is not None else None
 
 
 def project_attempt(row: AttemptRow, event: events.TrainJobEvent) -> AttemptRow:

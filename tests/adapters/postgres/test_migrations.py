@@ -50,6 +50,7 @@ REVISIONS = (
     "0117",
     "0118",
     "0119",
+    "0120",
 )
 """All migrations, in their order."""
 

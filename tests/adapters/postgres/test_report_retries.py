@@ -12,7 +12,7 @@ from jobledger.adapters.postgres.reports.asking.report import Question, Row
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.log.envelope import EventRecord
 from tests.rules.rayjob.test_job_deadline import PAUSING
-from tests.support.ledgers import postgres_ledger
+from tests.support.ledgers import postgres_ledger, tampering
 from tests.support.rayjob_builders import due, manifest
 from tests.support.rayjob_stories import built, cleared, failing, readied, seen
 from tests.support.recorded import append_records, recorded
@@ -57,7 +57,7 @@ def test_a_jobset_that_is_made_anew_is_a_retry_of_the_lost_attempt(engine: Engin
 
 
 def test_a_retry_does_not_wait_while_its_job_is_suspended(engine: Engine) -> None:
-    """Failed at 42 s, cleared away at 100 s, suspended from then on for an hour."""
+    """Failed at 39 s, cleared away at 100 s, suspended from then on for an hour."""
     story = (
         *seen(backoff_limit=1),
         *built(),
@@ -71,7 +71,37 @@ def test_a_retry_does_not_wait_while_its_job_is_suspended(engine: Engine) -> Non
     with engine.connect() as connection:
         found = connection.execute(text("SELECT phase, seconds FROM report_v1.phases"))
         assert ("Suspended", 3560.0) in [(row.phase, row.seconds) for row in found]
-    assert (told["retries"], told["wait_p50_seconds"]) == (1, 58.0)
+    assert (told["retries"], told["wait_p50_seconds"]) == (1, 61.0)
+
+
+MANY_RETRIES = """
+    INSERT INTO report_attempt SELECT (jsonb_populate_record(a, jsonb_build_object('number', n,
+        'started_at', a.started_at + n * interval '1 min', 'retried', true,
+        'ended_at', a.started_at + n * interval '1 min' + interval '10 s'))).*
+    FROM report_attempt a, generate_series(2, 1000) n WHERE a.number = 1
+"""
+MANY_STAYS = """
+    INSERT INTO report_phase SELECT (jsonb_populate_record(p, jsonb_build_object(
+        'number', n * 10, 'attempt', n, 'phase', 'Suspended',
+        'entered_at', a.started_at + interval '20 s', 'left_at', a.started_at + interval '30 s'))).*
+    FROM report_phase p, generate_series(2, 1000) n
+    JOIN report_attempt a ON a.number = n WHERE p.number = 1
+"""
+
+
+def test_each_of_a_thousand_retries_looks_at_its_own_suspension_alone(engine: Engine) -> None:
+    story = (*seen(backoff_limit=1), *built(), *readied(), *failing())
+    reported(engine, recorded(story), "retries")
+    asked = "SELECT wait_seconds FROM report_v1.retries"
+    with tampering(engine.url.render_as_string(hide_password=False)) as connection:
+        connection.execute(MANY_RETRIES)
+        connection.execute(MANY_STAYS)
+        connection.execute("ANALYZE")
+        plan = connection.execute(f"EXPLAIN (ANALYZE) {asked}").fetchall()
+        waits = [wait for (wait,) in connection.execute(asked)]
+    assert waits.count(40.0) == 998, "50 s until the next one, 10 s of them suspended"
+    assert any("report_phase_queued" in line for (line,) in plan)
+    assert not [line for (line,) in plan if "Rows Removed by Filter: " in line]
 
 
 def test_a_run_that_succeeded_after_its_jobset_was_deleted_is_flaky(engine: Engine) -> None:

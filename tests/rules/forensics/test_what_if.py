@@ -183,6 +183,12 @@ def test_a_shutdown_where_there_was_none_saves_the_rest() -> None:
     assert not ask(kept_for(2, None), Change(ttl_seconds=9 * 3600)).is_different
 
 
+def test_a_ttl_counts_from_the_end_of_the_job_though_its_attempt_had_ended_before() -> None:
+    """While no controller ran: its attempt had ended an hour before the job was Complete."""
+    found_late = replace(kept_for(2, None), ended_at=after(0) + 2 * HOUR)
+    assert ask(found_late, Change(ttl_seconds=0)).hours == 2.0
+
+
 def test_no_shutdown_keeps_the_cluster_until_the_last_event() -> None:
     gone = replace(kept_for(0, 0), last_at=after(0) + 4 * HOUR)
     assert ask(gone, Change(ttl_seconds=-1)).hours == 4.0

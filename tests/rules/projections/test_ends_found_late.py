@@ -14,6 +14,9 @@ from tests.rules.projections.test_reports import rows, train_records
 from tests.support import batchjobs as batch
 from tests.support import trainjobs as train
 from tests.support.batch_lives import recorded_job
+from tests.support.rayjob_builders import after, poll, submitter
+from tests.support.rayjob_stories import working
+from tests.support.recorded import recorded
 
 BACK = 4 * 3600.0
 """When the controller is at work again, in seconds after noon."""
@@ -57,6 +60,36 @@ def test_an_attempt_ends_when_what_it_ran_as_says(
     )
 
 
+@pytest.mark.parametrize("status", ["SUCCEEDED", "STOPPED", "FAILED"])
+@pytest.mark.parametrize("seen_at", [BACK, 62])
+def test_an_attempt_of_a_rayjob_ends_when_ray_says(status: str, seen_at: float) -> None:
+    """That its RayCluster stood on until then is told; the job ends when that was decided."""
+    end = poll(status, seen_at, started_at=25, ended_at=60)
+    records = recorded((*working(), end, submitter("Complete", seen_at)))
+    facts = rows(records).facts
+    (attempt,), (job,) = map(asdict, facts["report_attempt"]), map(asdict, facts["report_job"])
+    assert attempt["ended_at"] == after(60)
+    assert attempt["cluster_seconds"] == seen_at - 1
+    assert job["ended_at"] == after(seen_at)
+    (row,) = advance(View(), map(read_event, records))[1].attempts
+    (told,) = story_facts(map(read_event, records)).attempts
+    assert (row.ended_at, told.ended_at) == (after(60), after(60))
+    assert (row.outcome, told.outcome) == (attempt["outcome"], attempt["outcome"])
+    assert [asdict(one)["failed_at"] for one in facts["report_failure"]] == (
+        [after(60)] if status == "FAILED" else []
+    )
+
+
+@pytest.mark.parametrize("ended_at", [None, 5])
+def test_an_attempt_of_a_rayjob_of_whose_end_ray_says_nothing_that_can_be_ends_when_found(
+    ended_at: float | None,
+) -> None:
+    """It ran at 11 s: a head whose clock has it end before is not believed."""
+    story = *working(), poll("FAILED", 40, ended_at=ended_at), submitter("Complete", 42)
+    (attempt,) = map(asdict, rows(recorded(story)).facts["report_attempt"])
+    assert attempt["ended_at"] == after(42)
+
+
 @pytest.mark.parametrize(("life", "completed"), [(trained, True), (trained, False), (run, True)])
 def test_a_job_is_in_its_last_state_since_it_ended(life: Life, *, completed: bool) -> None:
     """What it ran until then is no more than it lasted; whether a Job failed is judged later."""
@@ -72,10 +105,10 @@ def test_a_job_is_in_its_last_state_since_it_ended(life: Life, *, completed: boo
     ("told", "since", "found", "ended"),
     [
         (None, 10, 300, 300),
-        (60, 10, 300, 61),
-        (60, 10, 60.4, 60.4),
-        (60, 60.9, 300, 61),
-        (60, 61.5, 300, 300),
+        (61, 10, 300, 61),
+        (61, 10, 60.4, 60.4),
+        (61, 60.9, 300, 61),
+        (61, 61.5, 300, 300),
     ],
     ids=["not told", "told", "seen at once", "at the same time", "by a clock that is behind"],
 )

@@ -168,7 +168,7 @@ def test_the_attempts_of_a_retried_job_and_what_they_cost() -> None:
     first, second = facts(RETRIED, "attempt")
     assert first["cluster_name"] == cluster_of(1)
     assert picked([first], "started_at", "running_at", "ended_at") == [
-        (after(0), after(11), after(42))
+        (after(0), after(11), after(39))
     ]
     created = ("cluster_created_at", "cluster_ready_at", "cluster_gone_at", "cluster_seconds")
     assert picked([first, second], *created) == [
@@ -178,7 +178,7 @@ def test_the_attempts_of_a_retried_job_and_what_they_cost() -> None:
     told = ("outcome", "reason", "failure_class", "retried", "counted", "granted_at")
     assert picked([first], *told) == [("failed", "AppFailed", "application", True, True, after(42))]
     waits = ("waiting_since", "seen_seconds", "queue_seconds")
-    assert picked([first, second], *waits) == [(after(0), 0.0, 0.0), (after(42), None, 0.0)]
+    assert picked([first, second], *waits) == [(after(0), 0.0, 0.0), (after(39), None, 0.0)]
 
 
 def test_a_raycluster_of_two_attempts_is_counted_once() -> None:
@@ -225,7 +225,7 @@ def test_a_failure_that_was_retried_and_one_that_was_the_end() -> None:
     told = ("number", "attempt", "failed_at", "failure_class", "cause", "ran", "retried", "final")
     found = facts((*story, last, submitter("Complete", 142, attempt=2)), "failure")
     assert picked(found, *told) == [
-        (1, 1, after(42), "application", "application", True, True, False),
+        (1, 1, after(39), "application", "application", True, True, False),
         (2, 2, after(142), "application", "missing-module", True, False, True),
     ]
     assert (found[0]["exit_code"], found[0]["reason"]) == (1, "AppFailed")

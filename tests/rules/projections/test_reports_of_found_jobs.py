@@ -106,7 +106,7 @@ def test_a_later_attempt_waits_since_the_end_of_the_one_that_was_found() -> None
     (failure,) = facts(story, "failure")
     assert failure["ran"] is True, "it was found Running"
     _, later = facts((*story, *cleared(1), *AGAIN), "attempt")
-    assert later["waiting_since"] == before["ended_at"] == after(40)
+    assert later["waiting_since"] == before["ended_at"] == after(39)
 
 
 def test_an_attempt_after_others_that_nobody_saw_waits_since_its_start() -> None:

@@ -131,7 +131,7 @@ def test_the_rows_of_attempts_tell_each_by_itself() -> None:
         ray_job_id=submission_of(1),
         started_at=after(0),
         running_at=after(11),
-        ended_at=after(42),
+        ended_at=after(39),
         outcome="failed",
         reason="AppFailed",
         message="ValueError: 42",
@@ -145,7 +145,7 @@ def test_the_rows_of_attempts_tell_each_by_itself() -> None:
         ray_job_id=submission_of(2),
         started_at=after(100),
         running_at=after(111),
-        ended_at=after(142),
+        ended_at=after(139),
         retried=False,
     )
     assert attempts == {1: first, 2: second}
@@ -167,7 +167,7 @@ def test_how_attempts_can_end() -> None:
 
 def test_an_attempt_that_ended_before_the_object_went_was_not_deleted() -> None:
     _, attempts, _ = rows_of((*succeeded(), manifest_gone()))
-    assert (attempts[1].outcome, attempts[1].ended_at) == ("succeeded", after(42))
+    assert (attempts[1].outcome, attempts[1].ended_at) == ("succeeded", after(39))
 
 
 def test_the_submission_that_a_user_named_is_the_attempts() -> None:
