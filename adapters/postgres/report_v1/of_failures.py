@@ -18,6 +18,9 @@ from jobledger.adapters.postgres.report_v1.model import (
 )
 from jobledger.core.projections.reporting.attempts import QUEUED
 
+_AFTER = "coalesce(a.ended_at < f.failed_at, false)"
+"""Whether a job failed after the end of its last attempt: what that cost is not lost once more."""
+
 FAILURES = ReportView(
     name="failures",
     meaning="One failure: of an attempt, or of a job that had none",
@@ -31,7 +34,12 @@ FAILURES = ReportView(
         field("number", INTEGER, "Place among the failures of the job, from 1"),
         NAME,
         *DIMENSIONS,
-        field("attempt", INTEGER, "Attempt that failed; 0: there was none"),
+        field(
+            "attempt",
+            INTEGER,
+            "Attempt that failed, or the last one, if the job failed after its end; 0: there was "
+            "none",
+        ),
         field("failed_at", INSTANT, "When it failed"),
         field("reason", TEXT, "Reason, as in the job's status"),
         field(
@@ -54,14 +62,14 @@ FAILURES = ReportView(
         seconds(
             "lost_seconds",
             "From the start of the attempt to its failure",
-            between("a.started_at", "f.failed_at"),
-            null="without an attempt",
+            f"CASE WHEN NOT {_AFTER} THEN {between('a.started_at', 'f.failed_at')} END",
+            null="without an attempt, and if it had ended before",
         ),
         seconds(
             "cluster_seconds",
             "As in attempts",
-            "a.cluster_seconds",
-            null="without an attempt",
+            f"CASE WHEN NOT {_AFTER} THEN a.cluster_seconds END",
+            null="without an attempt, and if it had ended before",
         ),
         later(
             "0108",

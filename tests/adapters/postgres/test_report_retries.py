@@ -121,3 +121,8 @@ def test_a_pause_that_a_deadline_ends_was_granted_and_is_no_retry_that_was_missi
     story = (*PAUSING, due(DecisionKind.JOB_DEADLINE))
     told = reported(engine, recorded(story), "retries")
     assert (told["retries"], told["not_retried"]) == (1, 0)
+    asked = "SELECT attempt, lost_seconds, cluster_seconds FROM report_v1.failures ORDER BY number"
+    with engine.connect() as connection:
+        first, second = connection.execute(text(asked)).all()
+    assert min(first.lost_seconds, first.cluster_seconds) > 0
+    assert tuple(second) == (1, None, None), "what the attempt has cost is told once"
