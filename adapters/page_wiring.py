@@ -28,6 +28,7 @@ from jobledger.adapters.postgres.reports.asking.report import Question, Report
 from jobledger.adapters.postgres.reports.asking.similar import similar_to
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.values.counted import counted
 from jobledger.core.values.durations import span
 from jobledger.core.values.ids import SHARDS
 from jobledger.core.values.instants import Instant, rfc3339
@@ -172,12 +173,12 @@ def _of_controller(standing: Standing | None) -> Iterator[Finding]:
             look = "calm" if wrong is None else "bad" if found == wrong else "good"
             told = f"{found:,.0f}" if wrong is None else "no" if found == wrong else "yes"
             yield Finding(what=what, told=told, look=look, note=name)
-    for what, name, counted in _COUNTERS:
+    for what, name, of in _COUNTERS:
         total = sum(
             one.value
             for family in standing.registry.collect()
             for one in family.samples
-            if one.name == name and counted.items() <= one.labels.items()
+            if one.name == name and of.items() <= one.labels.items()
         )
         yield Finding(what=what, told=f"{total:,.0f}", look="calm", note=f"{name}, since it began")
 
@@ -227,7 +228,9 @@ def _of_ledger(opened: Ledger) -> Iterator[Finding]:
     )
     yield Finding(
         what="Reports",
-        told="up to date" if not behind else f"{behind:,} events behind the log",
+        told="up to date"
+        if not behind
+        else f"{counted(behind, 'event', grouped=True)} behind the log",
         look="warn" if lags(behind, timedelta(seconds=waited)) else "good",
         note=f"the oldest has waited {span(waited)}" if behind else "",
     )
@@ -250,5 +253,5 @@ def _sealed(opened: Ledger, position: int) -> Finding:
         what="Seals",
         told=f"{seal.number:,}; the last at {rfc3339(seal.sealed_at)}",
         look="good" if unsealed <= UNSEALED_EVENTS_MAX else "warn",
-        note=f"{unsealed:,} events came after it",
+        note=f"{counted(unsealed, 'event', grouped=True)} came after it",
     )

@@ -34,6 +34,7 @@ from jobledger.core.forensics.seals.archives import Archive, ArchivedJob, Archiv
 from jobledger.core.forensics.seals.seals import Seal, document
 from jobledger.core.forensics.seals.seals import read as read_seal
 from jobledger.core.log.chain import canonical
+from jobledger.core.values.counted import counted
 
 FORMAT = "jobledger archive file 1"
 SUFFIX = ".jsonl.gz"
@@ -211,7 +212,9 @@ def checked(path: Path, made: ArchiveFile, jobs: Sequence[ArchivedJob]) -> Itera
         found += 1
         yield bundle
     if found != len(jobs):
-        raise BrokenChain(str(path), f"it holds {found} jobs and its record speaks of {len(jobs)}")
+        raise BrokenChain(
+            str(path), f"it holds {counted(found, 'job')} and its record speaks of {len(jobs)}"
+        )
 
 
 def file_digest(path: Path) -> bytes:

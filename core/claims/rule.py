@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from jobledger.core.kinds import KINDS
+from jobledger.core.values.counted import counted
 
 
 class Standing(Enum):
@@ -111,7 +112,8 @@ def kinship(mine: Claim, rival: Claim) -> str:
     ahead = rival.position - mine.position
     if ahead == 0:
         return "a copy of this ledger, as long as this one"
-    return f"a copy of this ledger, {abs(ahead)} events {'longer' if ahead > 0 else 'shorter'}"
+    how = "longer" if ahead > 0 else "shorter"
+    return f"a copy of this ledger, {counted(abs(ahead), 'event')} {how}"
 
 
 def _rank(claim: Claim) -> tuple[str, str]:

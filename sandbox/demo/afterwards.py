@@ -13,6 +13,7 @@ from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.postgres.refolding.rebuilding import compare
 from jobledger.adapters.postgres.verifying.verify import verify
 from jobledger.core.ports.history import JobFilter
+from jobledger.core.values.counted import counted
 from jobledger.sandbox.demo.play import NAMESPACE, RETRIED, DemoFailed, Stage
 from jobledger.sandbox.demo.trainings import ENDS
 from jobledger.sandbox.kubeconfig import write_environment
@@ -56,7 +57,7 @@ def prove(console: Console, opened: Ledger) -> None:
     console.print(
         Text.assemble(
             ("verified", "green"),
-            f"  {report.events} events of {report.streams} jobs: "
+            f"  {counted(report.events, 'event')} of {counted(report.streams, 'job')}: "
             "every hash, link, version and position is as written",
         )
     )
@@ -64,7 +65,7 @@ def prove(console: Console, opened: Ledger) -> None:
     differences = [found for stream in streams for found in compare(opened, stream)]
     if differences:
         raise DemoFailed(f"the tables differ from the log: {differences[0]}")
-    told = f"   {len(streams)} jobs: all rows equal the fold of the log"
+    told = f"   {counted(len(streams), 'job')}: all rows equal the fold of the log"
     console.print(Text.assemble(("rebuilt", "green"), told))
 
 

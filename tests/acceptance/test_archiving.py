@@ -52,7 +52,7 @@ def test_jobs_are_shown_archived_verified_and_brought_back(
     }
     assert f"{made['events']} events have left the log" in filled.jobledger("verify").out
     whole = filled.jobledger("verify", "--archives", "archives").out
-    assert "1 files hold what their records say" in whole
+    assert "1 file holds what its record says" in whole
     assert "as its record says" in filled.jobledger("archive", "verify", "--to", "archives").out
     assert file in filled.jobledger("archive", "list", "ml/done").out
     missing = filled.jobledger("archive", "list", "ml/there", code=ExitCode.NOT_FOUND)
@@ -68,7 +68,7 @@ def test_jobs_are_shown_archived_verified_and_brought_back(
     assert "1 imported" in filled.jobledger("import", path, "--job", row["stream_id"]).out
     assert "Complete" in filled.jobledger("history", row["stream_id"]).out
     assert "Complete" in filled.jobledger("history", "done").out
-    assert "1 imported, 1 were there already" in filled.jobledger("import", path).out
+    assert "1 imported, 1 was there already" in filled.jobledger("import", path).out
     filled.jobledger("replay", "failed")
 
 

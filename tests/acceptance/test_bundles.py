@@ -50,7 +50,7 @@ def test_a_bundle_is_read_and_checked_without_a_database(
     assert "checked ml/failed of cluster kind" in checked
     assert "signed by" in checked
     replayed = nowhere.jobledger("replay", "failed.bundle").out
-    assert "1 of 1 jobs are decided as they were" in replayed
+    assert "1 of 1 job is decided as it was" in replayed
 
 
 def test_a_bundle_can_be_piped_and_packed(filled: Terminal, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_an_imported_job_is_found_by_its_name_in_another_ledger(
     elsewhere.jobledger("db", "upgrade")
     assert "imported" in elsewhere.jobledger("import", "failed.bundle").out
     assert "is there already" in elsewhere.jobledger("import", "failed.bundle").out
-    assert "1 of 1 jobs" in elsewhere.jobledger("replay", "ml/failed").out
+    assert "1 of 1 job" in elsewhere.jobledger("replay", "ml/failed").out
     again = elsewhere.jobledger("export", "failed").out
     first = filled.jobledger("export", "failed").out
     assert events_of(again) == events_of(first)

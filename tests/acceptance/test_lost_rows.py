@@ -47,7 +47,7 @@ def test_rows_of_no_job_are_found_and_removed(at: Terminal) -> None:
     mended = at.jobledger("rebuild", "--output", "json")
     assert told(mended) == LOST
     assert mended.err == "", "there is no terminal to show progress in"
-    assert "rebuilt 1 jobs: all rows" in at.jobledger("rebuild", "--check").out
+    assert "rebuilt 1 job: all rows" in at.jobledger("rebuild", "--check").out
     assert "belong to no job" not in at.jobledger(*doctor, code=None).out
 
 

@@ -43,7 +43,7 @@ def test_a_log_is_sealed_and_verified_with_a_key_and_a_directory(
     assert len(list((tmp_path / "elsewhere").iterdir())) == 1
     asked = ("verify", "--seals", "elsewhere", "--key", "seal.pem.pub")
     held = filled.jobledger(*asked).out
-    assert f"held against 1 seals up to position 6, signed by {made['signed_by']}" in held
+    assert f"held against 1 seal up to position 6, signed by {made['signed_by']}" in held
     assert made["digest"] in filled.jobledger("seal", "list", "--output", "json").out
     with tampering(ledger_url) as superuser:
         superuser.execute("DELETE FROM event WHERE stream_id = %s", (a_stream("two"),))

@@ -67,9 +67,9 @@ def test_all_jobs_under_another_limit(filled: Terminal) -> None:
 def test_what_never_ran_is_said_to_be_unknown(filled: Terminal) -> None:
     told = filled.jobledger("what-if", "given-up", "--backoff-limit", "2").out
     assert "attempt 2 never ran" in told
-    assert "1 have an unknown outcome" in told
+    assert "1 has an unknown outcome" in told
     estimated = filled.jobledger("what-if", "--backoff-limit", "2", "--estimate").out
-    assert "no estimate: only 1 attempts after a failure were observed" in estimated
+    assert "no estimate: only 1 attempt after a failure was observed" in estimated
 
 
 def test_a_retry_on_the_same_raycluster_says_what_it_would_have_saved(filled: Terminal) -> None:
@@ -91,7 +91,7 @@ def test_a_retry_that_needs_a_new_raycluster_is_told_with_the_reason(
     at_ledger = terminal.with_environment(DATABASE_URL=ledger_url)
     asked = ("what-if", "--retry-on", "same-cluster")
     told = at_ledger.jobledger(*asked).out
-    assert "1 retries would have had a new one all the same" in told
+    assert "1 retry would have had a new one all the same" in told
     assert "ml/apart, attempt 2: jobledger.dev/label-attempts asks for Pods" in told
     (apart,) = json.loads(at_ledger.jobledger(*asked, "--output", "json").out)["jobs"]
     (new,) = apart["new_clusters"]

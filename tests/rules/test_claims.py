@@ -199,7 +199,7 @@ def test_ledgers_of_different_kinds_of_job_have_nothing_in_common() -> None:
         ),
         pytest.param(
             replace(OLDER, database="7/2/5/public", position=101),
-            "a copy of this ledger, 1 events longer",
+            "a copy of this ledger, 1 event longer",
             id="the primary that was left",
         ),
         pytest.param(

@@ -19,6 +19,7 @@ from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.forensics.bundles.bundle import FINGERPRINT_SHOWN, Bundle, vouched_to
 from jobledger.core.forensics.seals.sealing import Judge
+from jobledger.core.values.counted import counted
 
 InPlaceOf = Annotated[
     str,
@@ -71,9 +72,9 @@ def import_(
         marked(
             "checked",
             "green",
-            f" {name} of cluster {identity.cluster}: {last} events, "
+            f" {name} of cluster {identity.cluster}: {counted(last, 'event')}, "
             f"fingerprint {bundle.fingerprint[:FINGERPRINT_SHOWN]}, "
-            f"{len(bundle.evidence)} pieces of evidence, {_proof(bundle, sealed)}",
+            f"{counted(len(bundle.evidence), 'piece')} of evidence, {_proof(bundle, sealed)}",
         ),
         soft_wrap=True,
     )
@@ -113,10 +114,12 @@ def _import_archive(
             kept += opened.imports.keep(bundle, SystemClock().now(), in_place_of)
     if job and not checked:
         fail(f"{file} holds no job {job}", ExitCode.NOT_FOUND)
-    told = f" {checked} jobs of {file.name}, {count} seals"
+    told = f" {counted(checked, 'job')} of {file.name}, {counted(count, 'seal')}"
     console.print(marked("checked", "green", told), soft_wrap=True)
     if opened is not None:
-        console.print(f"{kept} imported, {checked - kept} were there already", soft_wrap=True)
+        known = checked - kept
+        were = "was" if known == 1 else "were"
+        console.print(f"{kept} imported, {known} {were} there already", soft_wrap=True)
 
 
 def _wanted(file: Path, job: str) -> Iterator[Bundle]:

@@ -27,6 +27,7 @@ from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.postgres.refolding.replaying import replay_all
 from jobledger.core.forensics.replay.replay import Divergence, Replayed
 from jobledger.core.forensics.replay.replay import replay as decide_again
+from jobledger.core.values.counted import counted
 
 BUNDLES = ("*.bundle", "*.bundle.gz")
 
@@ -96,12 +97,14 @@ def _tell(results: dict[str, Replayed], output: Output) -> None:
             console.print(marked(str(job), "red", f" {words}"), soft_wrap=True)
         more = len(result.divergences) + len(result.unknown) - len(told)
         if more > 0:
-            console.print(f"  and {more} more turns of it", style="dim")
+            console.print(f"  and {counted(more, 'more turn')} of it", style="dim")
     events = sum(result.events for result in results.values())
     turns = sum(result.turns for result in results.values())
     same = sum(result.is_reproduced for result in results.values())
+    are = "is decided as it was" if len(results) == 1 else "are decided as they were"
     console.print(
-        f"{same} of {len(results)} jobs are decided as they were: {turns} turns, {events} events"
+        f"{same} of {counted(len(results), 'job')} {are}: {counted(turns, 'turn')}, "
+        f"{counted(events, 'event')}"
     )
 
 

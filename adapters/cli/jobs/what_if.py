@@ -31,7 +31,9 @@ from jobledger.core.forensics.story.causes import with_causes
 from jobledger.core.jobs.failures.naming import read_rule
 from jobledger.core.jobs.history.attempt_facts import JobFacts
 from jobledger.core.jobs.retries.options import RetryRule
-from jobledger.core.ports.history import JobFilter
+from jobledger.core.jobs.rows import JobRow
+from jobledger.core.ports.history import History, JobFilter
+from jobledger.core.values.counted import counted
 
 JOBS_MAX = 100_000
 Reader = Callable[[Iterable[JobEvent]], JobFacts]
@@ -119,16 +121,21 @@ def _one(
         return named, read(item.event for item in found.read())
 
 
+def youngest(history: History, wanted: JobFilter, most: int = JOBS_MAX) -> Sequence[JobRow]:
+    """Return jobs, the youngest first; say so if there are more than are looked at."""
+    rows = history.jobs(wanted, most + 1)
+    if len(rows) > most:
+        line = f"only the youngest {most:,} jobs are looked at; narrow it with --namespace"
+        errors.print(Text(line, style="yellow"), soft_wrap=True)
+    return rows[:most]
+
+
 def _of_period(
     opened: Ledger, where: tuple[str, str], period: tuple[str, str], read: Reader
 ) -> Iterator[tuple[_Named, JobFacts]]:
     since, until = period
     first, last = instant(since) if since else None, instant(until) if until else None
-    rows = opened.history.jobs(JobFilter(namespace=where[0], cluster=where[1]), JOBS_MAX)
-    if len(rows) == JOBS_MAX:
-        line = f"only the youngest {JOBS_MAX} jobs are looked at; narrow it with --namespace"
-        errors.print(Text(line, style="yellow"), soft_wrap=True)
-    for row in rows:
+    for row in youngest(opened.history, JobFilter(namespace=where[0], cluster=where[1])):
         if (first and row.created_at < first) or (last and row.created_at >= last):
             continue
         events = (read_event(item.record) for item in opened.store.read_stream(row.stream_id))
@@ -157,10 +164,10 @@ def _tell(
     if shown:
         show(output, [_row(name, answer) for name, answer in shown], COLUMNS)
     console.print(
-        f"{summed.different} of {summed.jobs} jobs would be different: "
+        f"{summed.different} of {counted(summed.jobs, 'job')} would be different: "
         f"attempts -{summed.attempts_saved} +{summed.attempts_added}, "
         f"cluster-hours -{summed.hours_saved:.2f} +{summed.hours_added:.2f} as far as is known; "
-        f"{summed.unknown} have an unknown outcome",
+        f"{summed.unknown} {'has' if summed.unknown == 1 else 'have'} an unknown outcome",
         soft_wrap=True,
     )
     _tell_clusters(shown, summed)
@@ -181,7 +188,7 @@ def _tell_clusters(shown: Sequence[tuple[str, Answer]], summed: Totals) -> None:
     console.print(
         f"RayClusters -{summed.clusters_saved}: {summed.waiting_saved_seconds:.0f} s of waiting "
         "for them saved, as far as those were ready; "
-        f"{summed.new_clusters} retries would have had a new one all the same",
+        f"{counted(summed.new_clusters, 'retry', 'retries')} would have had a new one all the same",
         soft_wrap=True,
     )
     for name, answer in shown:
@@ -224,11 +231,16 @@ def _tell_estimate(known: Experience | None, unknown: int) -> None:
         return
     said = _estimate(known, unknown)
     if said is None:
-        console.print(f"no estimate: only {known.seen} attempts after a failure were observed")
+        was = "was" if known.seen == 1 else "were"
+        console.print(
+            f"no estimate: only {counted(known.seen, 'attempt')} after a failure {was} observed"
+        )
         return
     console.print(
-        f"estimated, not observed: of {known.seen} attempts after a failure {known.chance:.0%} "
-        f"succeeded; one more for each of {unknown} jobs: {known.chance * unknown:.1f} successes "
+        f"estimated, not observed: of {counted(known.seen, 'attempt')} after a failure "
+        f"{known.chance:.0%} "
+        f"succeeded; one more for each of {counted(unknown, 'job')}: "
+        f"{known.chance * unknown:.1f} successes "
         f"for {known.mean_hours * unknown:.2f} cluster-hours",
         soft_wrap=True,
     )

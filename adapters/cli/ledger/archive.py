@@ -28,6 +28,7 @@ from jobledger.adapters.ledger_wiring import ledger
 from jobledger.adapters.postgres.archive.archives import Retention
 from jobledger.core.errors import BrokenChain, LedgerMisconfigured
 from jobledger.core.jobs.rows import JobRow
+from jobledger.core.values.counted import counted
 
 app = typer.Typer(help="Archives: jobs that are long over, in files instead of the log.")
 
@@ -168,7 +169,7 @@ def _tell_candidates(jobs: Sequence[JobRow], output: Output) -> None:
     show(output, [asdict(job) for job in jobs], CANDIDATES, "no jobs to archive")
     if output is Output.TABLE:
         events = sum(job.version for job in jobs)
-        told = f" {len(jobs)} jobs with {events} events; nothing was changed"
+        told = f" {counted(len(jobs), 'job')} with {counted(events, 'event')}; nothing was changed"
         console.print(marked("would go", "yellow", told))
 
 
@@ -186,8 +187,9 @@ def _tell_left(left: Left, swept: int, output: Output) -> None:
         }
         show(output, [told], ())
         return
-    dropped = f", {len(left.partitions)} partitions dropped" if left.partitions else ""
-    told_ = f" {left.jobs} jobs with {left.events} events{dropped}"
+    gone = len(left.partitions)
+    dropped = f", {counted(gone, 'partition')} dropped" if gone else ""
+    told_ = f" {counted(left.jobs, 'job')} with {counted(left.events, 'event')}{dropped}"
     console.print(marked("archived", "green", told_))
     for record in left.records:
-        console.print(f"{record.file.name}: {len(record.jobs)} jobs", soft_wrap=True)
+        console.print(f"{record.file.name}: {counted(len(record.jobs), 'job')}", soft_wrap=True)

@@ -12,6 +12,7 @@ from jobledger.adapters.postgres.checks.housekeeping import CHECKS
 from jobledger.adapters.postgres.log.replicas import Holder
 from jobledger.adapters.postgres.verifying.condition import Condition
 from jobledger.core.forensics.findings import Finding, Severity
+from jobledger.core.values.counted import counted
 
 TABLES = ("table", "rows", "dead_rows", "size", "vacuumed_at", "analyzed_at")
 HOLDERS = ("replica", "shards", "held_until")
@@ -57,7 +58,8 @@ def _lines(found: Condition) -> Iterator[tuple[str, str]]:
     yield "server", f"PostgreSQL {found.server}; autovacuum {'on' if found.autovacuum else 'off'}"
     owner = "the owner of the tables" if found.is_owner else f"the owner is {found.owner}"
     yield "user", f"{found.user}, {owner}"
-    yield "log", f"{found.events} events, {size(found.bytes)} with everything that follows from it"
+    events = counted(found.events, "event")
+    yield "log", f"{events}, {size(found.bytes)} with everything that follows from it"
     if found.bytes_per_million_events is not None:
         log, whole = found.log_bytes_per_million_events or 0, found.bytes_per_million_events
         yield "per million", f"{size(log)} of log, {size(whole)} in all, for each million events"
@@ -67,7 +69,7 @@ def _lines(found: Condition) -> Iterator[tuple[str, str]]:
     yield "open jobs", _open(found)
     yield "sealed", f"up to position {found.sealed_to} of {found.last_position}"
     yield "archived", _archived(found)
-    yield "reports", f"{found.last_position - found.reported_to} events behind the log"
+    yield "reports", f"{counted(found.last_position - found.reported_to, 'event')} behind the log"
 
 
 def _open(found: Condition) -> str:
@@ -85,8 +87,8 @@ def _archived(found: Condition) -> str:
         return "nothing"
     left = f", {found.archived_still_here} of them still here" if found.archived_still_here else ""
     return (
-        f"{found.archived_jobs} jobs with {found.archived_events} events "
-        f"in {found.archives} files{left}"
+        f"{counted(found.archived_jobs, 'job')} with {counted(found.archived_events, 'event')} "
+        f"in {counted(found.archives, 'file')}{left}"
     )
 
 

@@ -147,7 +147,8 @@ def _rows_of_no_job(opened: Ledger) -> Iterator[Finding]:
     if lost:
         named = "; ".join(f"{row.table} {row.key}" for row in lost[:SHOWN_MAX])
         more = f"; and {len(lost) - SHOWN_MAX} more" if len(lost) > SHOWN_MAX else ""
-        what = f"{len(lost)} rows belong to no job of the log: {named}{more}"
+        belong = "row belongs" if len(lost) == 1 else "rows belong"
+        what = f"{len(lost)} {belong} to no job of the log: {named}{more}"
         remedy = "`jobledger rebuild` removes them, as the owner of the tables"
         yield error("status-of-log", what, remedy)
 

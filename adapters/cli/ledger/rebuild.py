@@ -23,6 +23,7 @@ from jobledger.adapters.postgres.verifying.orphans import orphans, remove_orphan
 from jobledger.adapters.settings import Settings
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.projections.differences import Difference
+from jobledger.core.values.counted import counted
 
 COLUMNS = ("table", "key", "column", "found", "expected")
 
@@ -108,8 +109,8 @@ def _archived(opened: Ledger, directory: Path) -> Iterator[Sequence[StoredEvent]
 def _tell_lacking(jobs: int) -> None:
     if jobs:
         errors.print(
-            f"jobledger: {jobs} archived jobs are in no report; `jobledger rebuild --reports "
-            "--archives DIRECTORY` brings them back from the files of the archives",
+            f"jobledger: {counted(jobs, 'archived job')} in no report; `jobledger rebuild "
+            "--reports --archives DIRECTORY` brings back what the files of the archives hold",
             style="yellow",
             soft_wrap=True,
         )
@@ -120,7 +121,7 @@ def _tell(jobs: int, found: Sequence[Difference], output: Output, *, check: bool
         show(output, [asdict(item) for item in found], ())
     elif not found:
         done = "equal the fold of the log" if check else "are the fold of the log again"
-        told = f" {jobs} jobs: all rows and columns {done}"
+        told = f" {counted(jobs, 'job')}: all rows and columns {done}"
         console.print(marked("rebuilt", "green", told))
     else:
         show(output, [asdict(item) for item in found], COLUMNS)

@@ -31,6 +31,7 @@ from jobledger.adapters.postgres.verifying.tables import beside_the_log
 from jobledger.adapters.postgres.verifying.verify import WHOLE, Extent, VerifyReport
 from jobledger.adapters.postgres.verifying.verify import verify as walk
 from jobledger.core.forensics.seals.sealing import SealFault
+from jobledger.core.values.counted import counted
 
 
 def verify(
@@ -131,7 +132,7 @@ def _tell(
             marked(
                 "verified",
                 "green",
-                f" {report.events} events of {report.streams} jobs: "
+                f" {counted(report.events, 'event')} of {counted(report.streams, 'job')}: "
                 "every hash, link, version and position is as written",
             )
         )
@@ -145,10 +146,12 @@ def _tell(
 
 
 def _of_archives(archived: int, files: int | None) -> str:
-    told = f"{archived} events have left the log by its archive records"
+    have = "has" if archived == 1 else "have"
+    told = f"{counted(archived, 'event')} {have} left the log by its archive records"
     if files is None:
         return f"{told}; `--archives DIRECTORY` reads their files too"
-    return f"{told}; {files} files hold what their records say"
+    held = "1 file holds what its record says" if files == 1 else ""
+    return f"{told}; {held or f'{files} files hold what their records say'}"
 
 
 def _of_seals(sealed: SealReport) -> str:
@@ -157,4 +160,4 @@ def _of_seals(sealed: SealReport) -> str:
     if not sealed.seals:
         return "no seals: `jobledger seal add` makes one"
     signed = f", signed by {sealed.signed_by}" if sealed.signed_by else ", signatures not asked for"
-    return f"held against {sealed.seals} seals up to position {sealed.sealed_to}{signed}"
+    return f"held against {counted(sealed.seals, 'seal')} up to position {sealed.sealed_to}{signed}"

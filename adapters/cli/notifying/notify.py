@@ -36,6 +36,7 @@ from jobledger.core.jobs.failures.rules import CAUSES
 from jobledger.core.kinds import KINDS
 from jobledger.core.notifications.messages import Notice, body_of, notice_of
 from jobledger.core.notifications.rules import OCCASIONS, Occasion
+from jobledger.core.values.counted import counted
 from jobledger.core.values.ids import EventId, stream_id
 from jobledger.core.values.instants import Instant
 
@@ -175,7 +176,7 @@ def status(
     if lag.position is None:
         console.print("nobody is told yet: `jobledger notify run` has never run")
     else:
-        console.print(f"{lag.events} events behind the log, by {lag.seconds:.0f} s")
+        console.print(f"{counted(lag.events, 'event')} behind the log, by {lag.seconds:.0f} s")
     for rows, columns in ((waiting, STATUS), (dead, DEAD)):
         if rows:
             show(output, rows, columns)

@@ -16,6 +16,7 @@ from jobledger.adapters.cli.reporting.table import bars, fitted
 from jobledger.adapters.files.written_once import in_place_of
 from jobledger.adapters.postgres.reports.asking.buckets import lacks_gaps
 from jobledger.adapters.postgres.reports.asking.report import Answer, Unit
+from jobledger.core.values.counted import counted
 
 
 def tell(answer: Answer, form: ReportForm, to: Path | None, *, charted: bool | None) -> None:
@@ -111,7 +112,7 @@ def _notes(answer: Answer) -> Iterator[str]:
     elif not answer.rows or (answer.total is not None and not _has_counts(answer)):
         yield "nothing of that kind in this period"
     if answer.more:
-        yield f"only the first {answer.question.limit} rows; --limit shows more"
+        yield f"only the first {counted(answer.question.limit, 'row')}; --limit shows more"
     if answer.events and lacks_gaps(answer.report, answer.question):
         asked = answer.question
         yield (
@@ -125,7 +126,9 @@ def _notes(answer: Answer) -> Iterator[str]:
             "whatever its primary has committed since is not in it"
         )
     if 0 < answer.events_behind < answer.events:
-        yield f"the latest {answer.events_behind:,} events of the log are not in it yet"
+        behind = counted(answer.events_behind, "event", grouped=True)
+        are = "is" if answer.events_behind == 1 else "are"
+        yield f"the latest {behind} of the log {are} not in it yet"
 
 
 def _has_counts(answer: Answer) -> bool:

@@ -20,6 +20,7 @@ from jobledger.core.forensics.bundles.bundle import (
     read,
 )
 from jobledger.core.forensics.bundles.dossier import Dossier, reader_of
+from jobledger.core.values.counted import counted
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
 
@@ -62,7 +63,9 @@ class ImportedJob:
                 raise BrokenChain(place, f"its row says {name} {here}, and its bundle {there}")
         version = bundle.events[-1].record.version
         if self.events != version:
-            raise BrokenChain(place, f"its row says {self.events} events, and its bundle {version}")
+            raise BrokenChain(
+                place, f"its row says {counted(self.events, 'event')}, and its bundle {version}"
+            )
         return bundle
 
 
@@ -155,10 +158,13 @@ def _is_meant(given: str, there: Bundle) -> bool:
 def _otherwise(version: int, there: Bundle, new: Bundle) -> str:
     """Return the sentence about two stories of one job."""
     fingerprint = there.fingerprint[:FINGERPRINT_SHOWN]
+    first, second = (
+        f"({one.fingerprint[:FINGERPRINT_SHOWN]}, {counted(len(one.events), 'event')})"
+        for one in (there, new)
+    )
     return (
-        f"another story of this job was imported before ({fingerprint}, {len(there.events)} "
-        f"events), and from version {version} on this one ({new.fingerprint[:FINGERPRINT_SHOWN]}, "
-        f"{len(new.events)} events) tells it otherwise; the first is kept. Which is genuine is "
+        f"another story of this job was imported before {first}, and from version {version} on "
+        f"this one {second} tells it otherwise; the first is kept. Which is genuine is "
         "told by a seal: `jobledger export` the first, and check both by `jobledger import --check "
         f"--key`; to keep this one, `jobledger import --in-place-of {fingerprint}`"
     )

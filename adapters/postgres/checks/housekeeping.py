@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from jobledger.adapters.postgres.verifying.condition import Condition, TableCondition
 from jobledger.core.forensics.findings import Check, Finding, error, note, warning
+from jobledger.core.values.counted import counted
 
 DEAD_ROWS_MIN = 10_000
 DEAD_SHARE_MAX = 0.5
@@ -123,7 +124,7 @@ def seals(found: Condition) -> Iterator[Finding]:
 def archives(found: Condition) -> Iterator[Finding]:
     """Yield archives that were not carried to their end."""
     if found.archived_still_here:
-        what = f"{found.archived_still_here} archived jobs are still in the log"
+        what = f"{counted(found.archived_still_here, 'archived job')} still in the log"
         remedy = "run `jobledger archive create` again with the same --to: it carries on"
         yield warning("archives", what, remedy)
 
@@ -141,7 +142,7 @@ def reports(found: Condition) -> Iterator[Finding]:
     since = found.unreported_since
     waiting = found.now - since if since is not None else timedelta()
     if lags(lag, waiting):
-        what = f"the reporting tables are {lag} events behind the log"
+        what = f"the reporting tables are {counted(lag, 'event')} behind the log"
         if since is not None:
             what += f": the oldest was written down at {since:%Y-%m-%d %H:%M:%S} UTC"
         remedy = "start the service, which keeps them up; its log says what stops it"

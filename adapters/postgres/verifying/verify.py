@@ -30,6 +30,7 @@ from jobledger.adapters.process.interpreter import collect_seldom
 from jobledger.core.forensics.foreign import NOT_ONE_OF_OURS, said
 from jobledger.core.log.chain import GENESIS, is_hash_of, link
 from jobledger.core.log.envelope import EventRecord
+from jobledger.core.values.counted import counted
 from jobledger.core.values.ids import StreamId
 
 PROCESS_EVENTS = 100_000
@@ -264,9 +265,8 @@ class _Walk:
             expected -= self._archived
         if expected != total:
             whole = extent.is_all
-            what = (
-                f"the log should have {expected} events {'' if whole else 'here '}and has {total}"
-            )
+            should = counted(expected, "event")
+            what = f"the log should have {should} {'' if whole else 'here '}and has {total}"
             place = extent.first + min(expected, total) + self._archived
             self._add(_in_no_stream(FaultKind.LOG_HEAD, place, what))
         self._check_end(head)

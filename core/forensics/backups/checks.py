@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from jobledger.core.forensics.backups.facts import BackupFacts, segment_name, segment_of
 from jobledger.core.forensics.findings import Check, Finding, error, note, warning
+from jobledger.core.values.counted import counted
 
 BASE_AGE_MAX = timedelta(days=8)
 """An older base backup takes long to recover from; one a week, and a day of grace."""
@@ -54,8 +55,9 @@ def archiving(found: BackupFacts) -> Iterator[Finding]:
     elif archiver.last_failed_at is not None and (
         archiver.last_archived_at is None or archiver.last_failed_at > archiver.last_archived_at
     ):
-        what = f"the archiver failed {archiver.failed} times, last with {archiver.last_failed}"
-        what += f" at {archiver.last_failed_at:%Y-%m-%d %H:%M:%SZ}, and has not succeeded since"
+        what = f"the archiver failed {counted(archiver.failed, 'time')}, last with "
+        what += f"{archiver.last_failed} at {archiver.last_failed_at:%Y-%m-%d %H:%M:%SZ}, "
+        what += "and has not succeeded since"
         yield error("archiving", what, "look into Postgres' log; files wait, and fill the disk")
     elif archiver.last_archived_at is None:
         what = "no file of the WAL was ever archived"

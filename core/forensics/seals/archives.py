@@ -23,6 +23,7 @@ from jobledger.core.forensics.seals.seals import (
     signature_document,
 )
 from jobledger.core.log.chain import canonical
+from jobledger.core.values.counted import counted
 from jobledger.core.values.documents import Json, Manifest, child, items, text
 from jobledger.core.values.instants import Instant
 
@@ -244,7 +245,7 @@ def fault_after(before: Archive | None, archive: Archive) -> str | None:
     positions = sum(last - first + 1 for first, last in archive.positions)
     if positions != archive.events:
         return (
-            f"archive record {archive.number} names {positions} positions "
-            f"for {archive.events} events"
+            f"archive record {archive.number} names {counted(positions, 'position')} "
+            f"for {counted(archive.events, 'event')}"
         )
     return None

@@ -20,6 +20,7 @@ from jobledger.core.forensics.seals.seals import (
     pack,
     unpack,
 )
+from jobledger.core.values.counted import counted
 from jobledger.core.values.instants import Instant
 
 
@@ -211,7 +212,8 @@ def _of_streams(log: SealedLog, seal: Seal) -> Iterator[Broken]:
         whole = gone and log.link(end.stream, 1) is None
         what = f"version {end.version} has another link than seal {seal.number} says"
         if whole:
-            what = f"the whole job is gone; it had {end.version} events in seal {seal.number}"
+            had = counted(end.version, "event")
+            what = f"the whole job is gone; it had {had} in seal {seal.number}"
         elif gone:
             what = (
                 f"the stream reached version {end.version} in seal {seal.number}, now it does not"

@@ -53,6 +53,7 @@ from jobledger.core.kinds import (
     retry_words,
     standing,
 )
+from jobledger.core.values.counted import counted
 from jobledger.core.values.durations import span
 from jobledger.core.values.instants import Instant, rfc3339
 from jobledger.core.values.visible_text import one_line
@@ -138,8 +139,8 @@ class _Account:
     def _failed(self, end: ReadEvent) -> Account:
         diagnosis = self._diagnosis(self._last_attempt)
         rule = diagnosis.rule
-        attempts = f" after {self._last_attempt} attempts" if self._last_attempt else ""
-        attempts = " after 1 attempt" if self._last_attempt == 1 else attempts
+        number = self._last_attempt
+        attempts = f" after {counted(number, 'attempt')}" if number else ""
         quote = self._quote(diagnosis)
         signs = {sign.version for sign in diagnosis.signs}
         shown = {quote.version} if quote is not None else set()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from jobledger.core.jobs.failures.rules import RULES
+from jobledger.core.values.counted import counted
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant, rfc3339
 from jobledger.core.values.visible_text import one_line
@@ -127,19 +128,19 @@ def _told(
     last = max(others, key=lambda one: one.failed_at)
     whose = "" if found.cause in _SPECIFIC else " in runs of it"
     times = {1: "once", 2: "twice"}.get(found.failures, f"{found.failures} times")
-    jobs = "1 job" if found.jobs == 1 else f"{found.jobs} jobs"
+    jobs = counted(found.jobs, "job")
     last_one = f"{last.namespace}/{last.name} at {rfc3339(last.failed_at)}"
     cause = found.cause
     if cause != told_as:
         cause += " (as reports have it, without the kept logs)"
-    begin = f"In the {found.days} days before, {cause} came {times}{whose}, in {jobs}"
+    begin = f"In the {counted(found.days, 'day')} before, {cause} came {times}{whose}, in {jobs}"
     said = [f"{begin}; last in {last_one}."]
     if here:
         known = sum(one.node != "" for one in others) + 1
         count = _ordinal(len(here) + 1)
         said.append(f"It is the {count} time on node {found.node}, of {known} whose node is known.")
     if found.first_with_image_at is not None:
-        worked = "1 job" if found.worked_before == 1 else f"{found.worked_before} jobs"
+        worked = counted(found.worked_before, "job")
         said.append(
             f"In this namespace it began with image {found.image} at "
             f"{rfc3339(found.first_with_image_at)}; {worked} had worked with others until then."

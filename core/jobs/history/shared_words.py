@@ -10,6 +10,7 @@ from jobledger.core.jobs.evidence.pods import BEING_MADE, quiet_wait
 from jobledger.core.jobs.evidence.scene import WAITING
 from jobledger.core.jobs.evidence.untouched import said_untouched
 from jobledger.core.jobs.pending.decisions import DECISION_WORDS
+from jobledger.core.values.counted import counted
 from jobledger.core.values.instants import rfc3339
 
 
@@ -100,9 +101,9 @@ def _evidence_captured(event: shared.EvidenceCaptured) -> str:
         said = f"has failed: {'; '.join(told)}" if told else f"is being deleted: Pod {names}"
         return f"a Pod of attempt {of_pod} {said}{lost if event.missing else ''}"
     parts = [
-        f"{len(event.logs)} logs",
-        f"{len(event.pods)} Pods",
-        f"{len(event.kubernetes_events)} Kubernetes Events",
+        counted(len(event.logs), "log"),
+        counted(len(event.pods), "Pod"),
+        counted(len(event.kubernetes_events), "Kubernetes Event"),
     ]
     missing = f"; not to be had: {', '.join(item.what for item in event.missing)}"
     why = event.occasion.partition("/")[0].replace("_", " ")

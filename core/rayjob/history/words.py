@@ -8,6 +8,7 @@ from jobledger.core.rayjob.events import lifecycle as rayjob
 from jobledger.core.rayjob.events.lifecycle import FactEvent, LifeEvent
 from jobledger.core.rayjob.history.report_news import READY
 from jobledger.core.rayjob.observations.pods import PodLook
+from jobledger.core.values.counted import counted
 from jobledger.core.values.documents import Manifest
 
 
@@ -161,7 +162,7 @@ def _pods(event: rayjob.PodsObserved) -> str:
         return f"no Pod of attempt {event.attempt} is left"
     left = " left" if event.purpose is PodLook.CLEARING else ""
     named = "; ".join(pod.words for pod in event.pods)
-    return f"{event.total} Pods of attempt {event.attempt}{left}: {named}"
+    return f"{counted(event.total, 'Pod')} of attempt {event.attempt}{left}: {named}"
 
 
 def _lacks(event: rayjob.ClusterObserved) -> str:

@@ -21,6 +21,7 @@ from jobledger.core.rayjob.names import no_cluster
 from jobledger.core.rayjob.observations.observations import JobIdentity
 from jobledger.core.rayjob.observations.pods import PodLook
 from jobledger.core.rayjob.status.retry_words import on_which_cluster
+from jobledger.core.values.counted import counted
 from jobledger.core.values.instants import rfc3339
 
 
@@ -242,7 +243,8 @@ def _remark(event: facts.PodsObserved) -> KubernetesEvent | None:
         note = f"Pods of attempt {event.attempt} may be left: {event.trouble}"
         return KubernetesEvent("Warning", "WaitingForPods", "Wait", note)
     names = ", ".join(pod.name for pod in event.pods)
-    note = f"{event.total} Pods of attempt {event.attempt} are left: {names}"
+    are = "is" if event.total == 1 else "are"
+    note = f"{counted(event.total, 'Pod')} of attempt {event.attempt} {are} left: {names}"
     return KubernetesEvent("Normal", "WaitingForPods", "Wait", note)
 
 

@@ -224,7 +224,7 @@ ABSENT = "seal 1 covers an event at this position, and there is none"
             lambda log: (archived(A, 2, link(3), 1, 3)(log), lost(2)(log))[0],
             [
                 event(2, None, 0, ABSENT),
-                end(B, 1, "the whole job is gone; it had 1 events in seal 1"),
+                end(B, 1, "the whole job is gone; it had 1 event in seal 1"),
             ],
             id="a job is archived and another is gone",
         ),

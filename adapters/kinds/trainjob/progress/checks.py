@@ -15,6 +15,7 @@ from jobledger.core.errors import ObjectNotFound, RequestForbidden
 from jobledger.core.forensics.findings import Check, Finding, error, note, warning
 from jobledger.core.ports.cluster import CONFIGMAPS, PODS, SERVICES, Resource
 from jobledger.core.trainjob.plugins.trainer_status import AUTHORITY
+from jobledger.core.values.counted import counted
 from jobledger.core.values.documents import Manifest, child, items, number, text
 from jobledger.core.values.instants import rfc3339
 
@@ -79,7 +80,7 @@ def _judged(view: ClusterView, called: str, pem: str) -> Iterator[Finding]:
         what = f"{called} ended at {rfc3339(end)}: no Pod can report"
         yield error("progress-authority", what, _RENEW)
     elif (left := end - now).days < ENDS_SOON_DAYS:
-        what = f"{called} ends at {rfc3339(end)}, in {left.days} days"
+        what = f"{called} ends at {rfc3339(end)}, in {counted(left.days, 'day')}"
         yield warning("progress-authority", what, _RENEW)
 
 
