@@ -34,6 +34,18 @@ def instant(text: str, zone: tzinfo = UTC) -> Instant:
         raise typer.BadParameter(f"{text!r} is no instant; write it as {known}") from error
 
 
+def bounds(since: str, until: str) -> tuple[Instant | None, Instant | None]:
+    """Return the ends of a half-open period, None where it has none.
+
+    Raises:
+        typer.BadParameter: one of them names no instant, or the period has no length.
+    """
+    first, last = instant(since) if since else None, instant(until) if until else None
+    if first is not None and last is not None and first >= last:
+        raise typer.BadParameter(f"--since {since} is not before --until {until}")
+    return first, last
+
+
 def duration(text: str) -> timedelta:
     """Return the duration that a text names: 90s, 10m, 36h, 14d, 2w.
 

@@ -13,7 +13,7 @@ import typer
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.options import DataDir, OutputOption, ReportsDatabaseUrl, settings_from
 from jobledger.adapters.cli.output import Output, fail, show
-from jobledger.adapters.cli.periods import instant
+from jobledger.adapters.cli.periods import bounds
 from jobledger.adapters.files.written_once import beside, make_directory, take_place
 from jobledger.adapters.forensics.archive_files import SUFFIX, bundles
 from jobledger.adapters.ledger_wiring import reading
@@ -61,8 +61,7 @@ def parquet(
     """
     if unknown := [name for name in table or () if name not in TABLES]:
         fail(f"there is no table {unknown[0]!r}: {', '.join(TABLES)}", ExitCode.USAGE)
-    begins = instant(since) if since else None
-    ends = instant(until) if until else None
+    begins, ends = bounds(since, until)
     made = []
     settings = settings_from(database_url, data_dir)
     try:

@@ -18,7 +18,7 @@ from jobledger.adapters.cli.options import (
     settings_from,
 )
 from jobledger.adapters.cli.output import Output, console, errors, show, show_document
-from jobledger.adapters.cli.periods import instant
+from jobledger.adapters.cli.periods import bounds
 from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.settings import Settings
 from jobledger.core.catalogue import JobEvent, read_event
@@ -34,6 +34,7 @@ from jobledger.core.jobs.retries.options import RetryRule
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.ports.history import History, JobFilter
 from jobledger.core.values.counted import counted
+from jobledger.core.values.instants import Instant
 
 JOBS_MAX = 100_000
 Reader = Callable[[Iterable[JobEvent]], JobFacts]
@@ -79,6 +80,7 @@ def what_if(
     )
     if change == Change():
         raise typer.BadParameter("say what is to be different, for example --backoff-limit 3")
+    period = bounds(since, until)
     settings = settings_from(database_url, data_dir)
 
     def read(events: Iterable[JobEvent]) -> JobFacts:
@@ -90,7 +92,7 @@ def what_if(
         jobs = [_one(settings, job, (namespace, cluster), read)]
     else:
         with ledger_to_read(settings) as opened:
-            jobs = list(_of_period(opened, (namespace, cluster), (since, until), read))
+            jobs = list(_of_period(opened, (namespace, cluster), period, read))
     answers = [(named, ask(known, change)) for named, known in jobs]
     known = experience(item for _, item in jobs) if estimate else None
     _tell(answers, known, output, everything=everything or bool(job))
@@ -131,10 +133,12 @@ def youngest(history: History, wanted: JobFilter, most: int = JOBS_MAX) -> Seque
 
 
 def _of_period(
-    opened: Ledger, where: tuple[str, str], period: tuple[str, str], read: Reader
+    opened: Ledger,
+    where: tuple[str, str],
+    period: tuple[Instant | None, Instant | None],
+    read: Reader,
 ) -> Iterator[tuple[_Named, JobFacts]]:
-    since, until = period
-    first, last = instant(since) if since else None, instant(until) if until else None
+    first, last = period
     for row in youngest(opened.history, JobFilter(namespace=where[0], cluster=where[1])):
         if (first and row.created_at < first) or (last and row.created_at >= last):
             continue
