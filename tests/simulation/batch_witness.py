@@ -98,7 +98,7 @@ class BatchWitness:
     removed: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(UID of a user's Job, name) -> how often somebody else deleted that Job of an attempt."""
     late_uids: set[str] = field(default_factory=set)
-    """Jobs that came into being by requests that arrived late."""
+    """Jobs that came into being by requests that arrived late, or that somebody put back."""
     unaware: set[str] = field(default_factory=set)
     """Processes that have not noticed yet that the ledger was set back under them."""
     aside: dict[StreamId, BatchStory] = field(default_factory=dict)
@@ -146,6 +146,8 @@ class BatchWitness:
         if change.kind == "gone" and not change.by:
             self.removed[owner, name] += 1
         if not change.by:
+            if change.before is None and change.kind == "seen":
+                self.late_uids.add(text(change.document, "metadata", "uid"))  # put back by somebody
             return
         story = self.story(self.streams[owner])
         if change.kind == "seen" and change.before is None:
