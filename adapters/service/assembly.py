@@ -26,7 +26,7 @@ from jobledger.adapters.service.status.own_writes import OwnWrites
 from jobledger.adapters.service.status.status_writer import Publisher
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import retell_job
-from jobledger.adapters.service.watches.synced_kinds import SyncedKinds
+from jobledger.adapters.service.watches.kind_watches import SyncedKinds
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.slots import Slots
 from jobledger.adapters.service.work.snapshots import SnapshotKeeper

@@ -24,9 +24,8 @@ from jobledger.adapters.service.shards.leasing import LeaseKeeper
 from jobledger.adapters.service.shards.shard_release import ShardRelease
 from jobledger.adapters.service.status.event_recorder import EventRecorder
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
-from jobledger.adapters.service.watches.kind_watches import KindWatches
+from jobledger.adapters.service.watches.kind_watches import KindWatches, SyncedKinds
 from jobledger.adapters.service.watches.summing_up import sum_up
-from jobledger.adapters.service.watches.synced_kinds import SyncedKinds
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.questions import Questions
 from jobledger.adapters.service.work.slots import Slot, Slots

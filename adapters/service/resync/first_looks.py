@@ -14,7 +14,7 @@ from functools import partial
 
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import JobListener, retell_job
-from jobledger.adapters.service.watches.synced_kinds import SyncedKinds
+from jobledger.adapters.service.watches.kind_watches import SyncedKinds
 from jobledger.adapters.service.work.questions import Questions
 from jobledger.adapters.service.work.slots import Slot, Slots
 from jobledger.adapters.telemetry.logging import get_logger

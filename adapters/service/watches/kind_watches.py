@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from jobledger.adapters.service.watches.event_handlers import EventHandlers, WatchedKind
-from jobledger.adapters.service.watches.synced_kinds import SyncedKinds
+from jobledger.adapters.service.watches.event_handlers import (
+    EventHandlers,
+    KindWatching,
+    WatchedKind,
+)
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.repeated import Repeated
 from jobledger.core.errors import ClusterError, KindNotServed, ObjectNotFound, RequestForbidden
@@ -18,13 +21,63 @@ log = get_logger(__name__)
 ASK_AGAIN_SECONDS, ASK_AGAIN_SECONDS_MAX = 1.0, 10.0
 """Pauses after an API server did not tell which kinds it serves: they double."""
 
-LEFT_OUT_AFTER = 5
-"""So often it is asked for a kind that it fails to list, before others go on without it."""
-
 FOR_EVIDENCE = (
     "Pods that go within seconds of their failure leave no log until it may: give it the part of "
     "ops/rbac.yaml for evidence"
 )
+
+
+class SyncedKinds:
+    """Which kinds have been listed completely, in every namespace that is watched."""
+
+    def __init__(self, lists_per_kind: int, kinds: Sequence[KindWatching]) -> None:
+        """Take how many watches list a kind, and the kinds of job."""
+        self._kinds = {kind.name: kind for kind in kinds}
+        self._lock = threading.Lock()
+        self._lists_per_kind = lists_per_kind
+        self._expected: dict[str, int] = {}
+        """Kind -> how many watches list it."""
+        self._listed: dict[str, set[int]] = {}
+        """Kind -> which of them have; a watch may list again before another has listed at all."""
+        self.all = threading.Event()
+        """Set while all that is watched has been listed."""
+        if len(kinds) == 1:
+            self.expect(kinds[0].watched)  # of several, those that are served
+
+    def expect(self, kinds: Iterable[WatchedKind]) -> None:
+        """Take note of kinds that are watched from now on."""
+        with self._lock:
+            for kind in kinds:
+                self._expected[kind.name] = 1 if kind.is_cluster_wide else self._lists_per_kind
+                self._listed[kind.name] = set()
+            self.all.clear()
+
+    def note(self, kind: str, watch: int = 0) -> None:
+        """Take note of one complete list of a kind, by which of its watches (one per namespace)."""
+        with self._lock:
+            self._listed[kind].add(watch)
+            if all(self._is_listed(name) for name in self._expected):
+                self.all.set()
+
+    def missing(self) -> list[str]:
+        """Return the kinds that are not listed yet."""
+        with self._lock:
+            return sorted(kind for kind in self._expected if not self._is_listed(kind))
+
+    def unlisted(self) -> list[str]:
+        """Return the kinds of job whose jobs are not listed yet, watched or not."""
+        with self._lock:
+            kinds = self._kinds.items()
+            return [name for name, kind in kinds if not self._is_listed(kind.watched[0].name)]
+
+    def has_listed(self, job_kind: str) -> bool:
+        """Return whether all that is watched for a kind of job has been listed."""
+        kind = self._kinds.get(job_kind)
+        with self._lock:
+            return kind is not None and all(self._is_listed(one.name) for one in kind.watched)
+
+    def _is_listed(self, kind: str) -> bool:
+        return kind in self._expected and len(self._listed[kind]) >= self._expected[kind]
 
 
 class KindWatches:
@@ -66,9 +119,6 @@ class KindWatches:
         self._trouble = ""
         """The latest error in asking which kinds are served."""
         self._pause = ASK_AGAIN_SECONDS
-        self._times_unclear = 0
-        self._failing: dict[str, str] = {}
-        """Kinds that the API server fails to list, and are left out -> the latest error."""
         self.needs_no_look = False
         """Whether it is known which kinds of job are served now."""
 
@@ -101,10 +151,6 @@ class KindWatches:
             f"{job_kind}s are left alone: {', '.join(lacking)} is not served, or may not be listed"
             for job_kind, lacking in sorted(self._lacking.items())
             if lacking
-        ] + [
-            f"{job_kind}s are left alone: {self._failing[job_kind]}"
-            for job_kind in self._unwatched
-            if job_kind in self._failing
         ]
 
     def stop(self) -> None:
@@ -142,58 +188,22 @@ class KindWatches:
         A definition that is installed later is found later. Where the API server does not answer,
         nothing is known, and it is asked again.
         """
-        unclear = self._ask_each()
-        if unclear and self._waits_for_answers():
-            first = next(iter(unclear.values()))
-            self._trouble = str(first)
-            self._unclear.warn_of_one(first)
-            self._times_unclear += 1
+        try:
+            for job_kind in list(self._unwatched):
+                self._ask_for(job_kind)
+            for job_kind, kind in list(self._optional):
+                self._ask_for_more(job_kind, kind)
+        except ClusterError as error:
+            self._trouble = str(error)
+            self._unclear.warn_of_one(error)
             self._stopping.wait(self._pause)
             self._pause = min(2 * self._pause, ASK_AGAIN_SECONDS_MAX)
             return
         self._pause = ASK_AGAIN_SECONDS
-        self._failing = {name: str(error) for name, error in unclear.items()}
-        for name, error in unclear.items():
-            self._unclear.warn(error, left_out=name)
-        if not unclear:
-            self._times_unclear = 0
-            self._unclear.over()
+        self._unclear.over()
         self.needs_no_look = True
         if not self._pods_are_due:
             self._watch_pods()
-
-    def _ask_each(self) -> dict[str, ClusterError]:
-        """Ask for each kind; return the errors of those of which there was no answer, by name.
-
-        While that may pass, nobody is asked after the first: a server that is away is asked once.
-        """
-        unclear: dict[str, ClusterError] = {}
-        may_pass = not self.needs_no_look and self._times_unclear < LEFT_OUT_AFTER
-
-        def ask(name: str, question: Callable[[], None]) -> None:
-            try:
-                if not (may_pass and unclear) and not self._stopping.is_set():
-                    question()
-            except ClusterError as error:
-                unclear[name] = error
-
-        for job_kind in list(self._unwatched):
-            ask(job_kind, partial(self._ask_for, job_kind))
-        for job_kind, kind in list(self._optional):
-            ask(kind.name, partial(self._ask_for_more, job_kind, kind))
-        return unclear
-
-    def _waits_for_answers(self) -> bool:
-        """Return whether all wait for a kind of which the API server does not tell.
-
-        Not for ever where others are watched: what it cannot list may be of this kind alone, as
-        where a conversion webhook of its definition, or the key that its objects are encrypted
-        with, is away.
-        """
-        if self.needs_no_look:
-            return False
-        is_any_watched = len(self._unwatched) < len(self._job_kinds)
-        return not is_any_watched or self._times_unclear < LEFT_OUT_AFTER
 
     def _watch_pods(self) -> None:
         """Watch the Pods of all kinds that have been listed, if that is allowed; once is enough."""

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from jobledger.adapters.service.resync.first_looks import FirstLooks
-from jobledger.adapters.service.watches.synced_kinds import SyncedKinds
+from jobledger.adapters.service.watches.kind_watches import SyncedKinds
 from jobledger.core.ports.cluster import Resource
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import shard_of

@@ -3,17 +3,13 @@
 import pytest
 from structlog.testing import capture_logs
 
-from jobledger.adapters.service.watches.kind_watches import LEFT_OUT_AFTER
-from jobledger.core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
+from jobledger.core.errors import ObjectNotFound, RequestForbidden
 from jobledger.core.ports.cluster import (
     BATCH_JOBS,
-    CONFIGMAPS,
     JOBSETS,
-    POD_GROUPS,
     RAYCLUSTERS,
     RAYJOBS,
     TRAINJOBS,
-    VOLCANO_POD_GROUPS,
     Resource,
 )
 from tests.adapters.service.watching_desk import Desk
@@ -93,53 +89,3 @@ def test_of_a_kind_of_job_that_is_not_there_nobody_tells_anything() -> None:
         desk.ask()
     assert all(line["event"] != "kind_lacks" for line in lines)
     assert desk.watches.notes() == []
-
-
-FAILS = ClusterUnreachable("500: conversion webhook failed")
-
-
-@pytest.mark.parametrize(
-    ("failing", "job_kind", "other"),
-    [
-        (RAYJOBS, "RayJob", "TrainJob"),
-        (RAYCLUSTERS, "RayJob", "TrainJob"),
-        (TRAINJOBS, "TrainJob", "RayJob"),
-        (CONFIGMAPS, "TrainJob", "RayJob"),
-    ],
-    ids=str,
-)
-def test_a_kind_that_cannot_be_listed_keeps_no_other_from_its_work_for_ever(
-    failing: Resource, job_kind: str, other: str
-) -> None:
-    """As where a webhook that converts it is down, or the key that it is encrypted with is away."""
-    desk = Desk()
-    desk.server.errors[failing] = FAILS
-    desk.look_around()
-    assert not desk.watches.needs_no_look, "it may pass within moments"
-    with capture_logs() as lines:
-        for _ in range(LEFT_OUT_AFTER):
-            desk.look_around()
-    assert (desk.watches.needs_no_look, desk.synced.has_listed(other)) == (True, True)
-    assert desk.synced.all.is_set()
-    assert desk.watches.notes() == [f"{job_kind}s are left alone: {FAILS}"]
-    assert [line["left_out"] for line in lines if "left_out" in line] == [job_kind]
-    del desk.server.errors[failing]
-    desk.look_around()
-    assert desk.synced.has_listed(job_kind)
-    assert desk.watches.notes() == []
-
-
-def test_what_can_be_done_without_keeps_nobody_from_work_for_ever() -> None:
-    desk = Desk(job_kinds=("TrainJob",))
-    desk.server.errors |= {POD_GROUPS: FAILS, VOLCANO_POD_GROUPS: FAILS}
-    for _ in range(LEFT_OUT_AFTER + 1):
-        desk.look_around()
-    assert desk.watches.needs_no_look
-
-
-def test_a_server_that_tells_of_no_kind_is_waited_for() -> None:
-    desk = Desk()
-    desk.server.errors |= {RAYJOBS: FAILS, TRAINJOBS: FAILS}
-    for _ in range(LEFT_OUT_AFTER + 3):
-        desk.look_around()
-    assert (desk.watches.needs_no_look, desk.watches.troubles()) == (False, [str(FAILS)])

@@ -7,8 +7,7 @@ from jobledger.adapters.kinds.registry import ADAPTERS
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.watches.event_handlers import EventHandlers, WatchedKind
-from jobledger.adapters.service.watches.kind_watches import KindWatches
-from jobledger.adapters.service.watches.synced_kinds import SyncedKinds
+from jobledger.adapters.service.watches.kind_watches import KindWatches, SyncedKinds
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.core.errors import KindNotServed
 from jobledger.core.ports.cluster import ObjectList, ObjectListener, Resource, Subscription
