@@ -121,7 +121,10 @@ class Controller:
         )
         hear_out, let_go = self.takeover.hear_out, self.takeover.let_go
         self._shard_release = ShardRelease(leases, workers, parts.clock, hear_out, let_go, wake)
-        self._on_due = FallingDue(parts.slots, parts.inbox, self._lookout).tell
+        self._on_due = FallingDue(
+            parts.slots, parts.inbox, self._lookout, parts.synced.has_listed
+        ).tell
+        parts.synced.on_all = parts.alarms.wake  # what fell due of a kind that was left alone
         self._thread = threading.Thread(target=self._run, name="turn", daemon=True)
 
     def start(self) -> None:

@@ -31,11 +31,10 @@ def refuse_if_disowned(world: World, resource: Resource, made: Manifest, job: Ca
 def refuse_if_unlabelled(
     world: World, resource: Resource, made: Manifest, job: CachedJob, label: tuple[str, str]
 ) -> None:
-    """Raise for an object that was made just now without the label that its watch selects by.
+    """Raise for an object that was made here without the label that its watch selects by.
 
-    Policies set labels such as `app.kubernetes.io/created-by` to what they think right.
-
-    Nobody would ever be told how it fares. It is deleted again.
+    It is deleted again: nobody would ever be told how it fares. Policies set labels such as
+    `app.kubernetes.io/created-by` to what they think right.
 
     Raises:
         SomebodyElses: somebody has to change what takes the label away.
@@ -49,7 +48,7 @@ def refuse_if_unlabelled(
 def _refuse(
     world: World, resource: Resource, made: Manifest, job: CachedJob, lost: tuple[str, str]
 ) -> None:
-    """Delete an object that was made just now; raise with what it `lost`, and in which field."""
+    """Delete an object that was made here; raise with what it `lost`, and in which field."""
     how, field = lost
     namespace, name = job.identity.namespace, text(made, "metadata", "name")
     became = "was deleted again"

@@ -30,6 +30,9 @@ THREADS = 8
 OCCASIONS_MAX = 2000
 """Captures that are remembered until the log tells of them."""
 
+TRIES_OF_ONE_CAPTURE = 12
+"""Of a deletion that is refused: an hour of tries, once their pauses are the longest."""
+
 WAITING_MAX = 4
 """Captures of one attempt while its Pods wait, each for something else than the one before."""
 
@@ -56,12 +59,13 @@ class Capturer:
     def before(self, stream: StreamId, job: CachedJob, state: JobState, effect: OpenEffect) -> None:
         """Capture what an effect is about to remove; nothing, for an effect that removes nothing.
 
-        Nor what it was to remove when it was refused: that was captured then. Never raises: what
-        could not be had must not keep the effect from being carried out.
+        Of what is refused again and again, once in so many tries: it was captured before the first.
+        Never raises: what could not be had must not keep the effect from being carried out.
         """
         kind, wanted = kind_of(state), effect.desired
         about = kind.evidence.going(job.identity, state, wanted, is_over=kind.is_final(state))
-        if about is None or any(one.key == wanted.key for one in state.refused):
+        refusals = sum(one.times for one in state.refused if one.key == wanted.key)
+        if about is None or refusals % TRIES_OF_ONE_CAPTURE:
             return
         occasion = f"{wanted.kind}/{effect.effect_id}"
         scene = _scene(stream, job, state, occasion, about)

@@ -1,5 +1,6 @@
 """Delivers due decisions. One that would end an attempt first takes a fresh look."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from jobledger.adapters.service.resync.lookout import FreshLook, Lookout
@@ -19,11 +20,19 @@ class FallingDue:
     slots: Slots
     inbox: Inbox
     lookout: Lookout
+    has_listed: Callable[[str], bool]
+    """Whether all that jobs of a kind need is watched and was listed."""
 
     def tell(self, row: DecisionRow) -> None:
-        """Pass a due decision on, after a look at what it would end."""
+        """Pass a due decision on, after a look at what it would end.
+
+        Not while jobs of its kind are left alone, as their objects may not be listed: nobody would
+        know that the job has ended well. It stays pending, and falls due again and again.
+        """
         stream = row.stream_id
         state = self.slots.state(stream) if DecisionKind(row.kind) in LOOK_FIRST else None
+        if state is not None and not self.has_listed(kind_of(state).name):
+            return
         kind = self.lookout.kinds.get(kind_of(state).name) if state is not None else None
         if state is not None and kind is not None:
             look = FreshLook(

@@ -41,6 +41,8 @@ class SyncedKinds:
         """Kind -> which of them have; a watch may list again before another has listed at all."""
         self.all = threading.Event()
         """Set while all that is watched has been listed."""
+        self.on_all: Callable[[], None] = lambda: None
+        """Called when that is so again: what waited for a kind may go on."""
         if len(kinds) == 1:
             self.expect(kinds[0].watched)  # of several, those that are served
 
@@ -56,8 +58,10 @@ class SyncedKinds:
         """Take note of one complete list of a kind, by which of its watches (one per namespace)."""
         with self._lock:
             self._listed[kind].add(watch)
-            if all(self._is_listed(name) for name in self._expected):
-                self.all.set()
+            is_all = all(self._is_listed(name) for name in self._expected)
+        if is_all and not self.all.is_set():
+            self.all.set()
+            self.on_all()
 
     def missing(self) -> list[str]:
         """Return the kinds that are not listed yet."""

@@ -128,6 +128,7 @@ class FactsSoFar:
         """From when the activeDeadlineSeconds of the next attempt count; None: from its start."""
         self.end_told: Instant | None = None
         """When the last attempt ended at the latest, by what it ran as; None: nothing says."""
+        self._end_seen_at: Instant | None = None
         self.selects_cluster = False
         """Whether attempts run on a RayCluster that is not the job's own."""
 
@@ -156,7 +157,7 @@ class FactsSoFar:
 
     def began(self, attempt: AttemptFacts) -> None:
         """Add an attempt."""
-        self.end_told = None
+        self.end_told = self._end_seen_at = None
         self._attempts.append(replace(attempt, deadline_from=self.deadline_from))
 
     def deadline_begins(self, at: Instant) -> None:
@@ -184,6 +185,11 @@ class FactsSoFar:
         if last is not None and not last.outcome and last.paused_since is not None:
             paused = last.paused + max(at - last.paused_since, timedelta())
             self.update(paused=paused, paused_since=None)
+
+    def ended_as_told(self, told: Instant | None, *, seen_at: Instant) -> None:
+        """Take when what the last attempt runs as ended: at the latest when that was seen first."""
+        self._end_seen_at = self._end_seen_at or seen_at
+        self.end_told = min(told or self._end_seen_at, self._end_seen_at)
 
     def true_end(self, found: Instant, outcome: str) -> Instant:
         """Return when the last attempt ended that was found over: as told, if something tells."""

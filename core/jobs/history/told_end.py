@@ -1,8 +1,7 @@
 """When an attempt ended that was found to be over: as what it ran as tells, not when it was seen.
 
-That is a condition of its JobSet or Job, or Ray's account of its Ray job.
-
-While no controller runs, hours may lie between the two.
+A condition of its JobSet or Job tells that, or Ray's account of its Ray job. While no controller
+runs, hours may lie between the two.
 """
 
 from datetime import timedelta

@@ -24,7 +24,10 @@ def _fact(event: rayjob.FactEvent, so_far: FactsSoFar) -> None:
     elif isinstance(event, rayjob.ClusterVanished):
         so_far.cluster_is_gone(event.at, event.name)
     elif isinstance(event, rayjob.EntrypointObserved):
-        so_far.end_told = event.ended_at if event.status in ENDED else None
+        if event.status in ENDED:
+            so_far.ended_as_told(event.ended_at, seen_at=event.at)
+        else:
+            so_far.end_told = None
         so_far.update(exit_code=event.exit_code)
 
 

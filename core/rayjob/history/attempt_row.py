@@ -31,8 +31,14 @@ def begun(stream: StreamId, state: RayJobState) -> AttemptRow:
 
 
 def end_told(state: RayJobState) -> Instant | None:
-    """Return when the current attempt's Ray job ended, by Ray; None: Ray has not said."""
-    return state.entrypoint.ended_at if state.entrypoint.has_ended else None
+    """Return when the current attempt's Ray job ended, by Ray; None: it goes on.
+
+    At the latest it was when that was seen: a later one is told by a clock that is ahead.
+    """
+    known = state.entrypoint
+    if not known.has_ended or known.ended_seen_at is None:
+        return None
+    return min(known.ended_at or known.ended_seen_at, known.ended_seen_at)
 
 
 def project_attempt(row: AttemptRow, event: events.RayJobEvent) -> AttemptRow:  # noqa: C901, PLR0911 one return per event

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from jobledger.core.errors import ClusterUnreachable
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, RAYCLUSTERS, Resource
 from jobledger.core.values.documents import Manifest, child, items, text
 from jobledger.core.values.ids import StreamId
@@ -108,6 +109,33 @@ def test_a_submitter_that_is_made_without_the_label_by_which_it_is_seen_goes_aga
     world.run(lambda: bool(refusals(world, stream)), "it is told")
     assert "without its label app.kubernetes.io/created-by=" in refusals(world, stream)[0]
     assert world.cluster.peek(BATCH_JOBS) == []
+    policy.is_on = False
+    world.run(lambda: world.phase("train") == "Complete", "the job is complete")
+
+
+def test_a_submitter_without_its_label_that_could_not_be_deleted_is_not_taken_for_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The next try finds it there: nobody would ever hear how it fares."""
+
+    def relabel(body: Document) -> None:
+        body["metadata"]["labels"] = {}
+
+    world = ServiceWorld()
+    policy, delete = Policy(world, BATCH_JOBS, relabel), world.cluster.delete
+    fails = [True]
+
+    def fails_once(resource: Resource, *words: str, **more: Any) -> None:  # noqa: ANN401 as they came
+        if resource == BATCH_JOBS and fails:
+            fails.pop()
+            raise ClusterUnreachable("no answer")
+        delete(resource, *words, **more)
+
+    monkeypatch.setattr(world.cluster, "delete", fails_once)
+    stream = world.create(a_rayjob(submissionMode="K8sJobMode"))
+    world.run(lambda: len(refusals(world, stream)) > 1, "it is told again")
+    assert "could not be deleted (no answer)" in refusals(world, stream)[0]
+    assert "and was deleted again" in refusals(world, stream)[1]
     policy.is_on = False
     world.run(lambda: world.phase("train") == "Complete", "the job is complete")
 

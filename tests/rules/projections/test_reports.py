@@ -226,7 +226,7 @@ def test_a_failure_that_was_retried_and_one_that_was_the_end() -> None:
     found = facts((*story, last, submitter("Complete", 142, attempt=2)), "failure")
     assert picked(found, *told) == [
         (1, 1, after(39), "application", "application", True, True, False),
-        (2, 2, after(142), "application", "missing-module", True, False, True),
+        (2, 2, after(140), "application", "missing-module", True, False, True),
     ]
     assert (found[0]["exit_code"], found[0]["reason"]) == (1, "AppFailed")
 

@@ -191,6 +191,8 @@ def _create(world: World, job: CachedJob, resource: Resource, manifest: Manifest
             raise  # it is on its way out: later
         if attempt_of(found) not in (0, attempt_of(manifest)):
             raise  # it was made late for an attempt that is over, and will be deleted
+        if resource == BATCH_JOBS and attempt_of(found):  # one of KubeRay's is left as it is
+            refuse_if_unlabelled(world, resource, found, job, (LABEL_CREATED_BY, CREATED_BY))
         return Done(uid=text(found, "metadata", "uid"), already=True, sent=sent)
     refuse_if_disowned(world, resource, made, job)
     if resource == BATCH_JOBS:
