@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from jobledger.core.values.counted import counted
 from tests.acceptance.jobs import rayjob
 from tests.acceptance.site import Site
 from tests.acceptance.witness import RAYJOBS, Witness
@@ -51,7 +52,7 @@ def test_the_log_of_a_cluster_that_is_gone_explains_the_failure(
     assert "FileNotFoundError" in suggested(site.terminal, told)
     assert suggested(nowhere, of_bundle) == suggested(site.terminal, told)
     checked = nowhere.jobledger("import", "--check", "gone.bundle").out
-    assert f"{len(digests)} pieces of evidence" in checked
+    assert counted(len(digests), "piece") + " of evidence" in checked
     listed = json.loads(nowhere.jobledger("evidence", "gone.bundle", "-o", "json").out)
     (driver, *_) = [row for row in listed if row["source"] == "driver"]
     assert {type(row["size"]) for row in listed if row["what"] == "log"} == {int}

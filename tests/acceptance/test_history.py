@@ -92,7 +92,7 @@ def test_attempts_have_a_line_each_and_events_their_data(filled: Terminal) -> No
     assert attempt["cause"] == "application"
     heading, line = filled.jobledger("history", "failed", "--table").out.splitlines()
     assert heading.split("  ")[0] == "ATTEMPT"
-    assert {"application", "AppFailed", "11.0 s", "31.0 s"} <= {
+    assert {"application", "AppFailed", "11.0 s", "28.0 s"} <= {
         cell.strip() for cell in line.split("  ")
     }
     story = json.loads(filled.jobledger("history", "failed", "-o", "json").out)

@@ -88,6 +88,7 @@ def test_a_dashboard_has_the_form_that_grafana_takes_in(name: str) -> None:
         assert len(references) == len(set(references))
 
 
+@pytest.mark.timeout(900)  # a busy machine builds Go programs for minutes
 def test_grafanas_own_types_take_them(grafana: Path) -> None:
     """Strictly: the types are made from Grafana's schemas, and know the panels and queries too."""
     files = [str(OPS / "grafana" / name) for name in BOARDS]
