@@ -31,7 +31,11 @@ class AppendOutcome(StrEnum):
 
     APPENDED = "appended"
     DUPLICATE = "duplicate"
-    """Exactly these events are there already (a lost acknowledgement): treat as appended."""
+    """Events of exactly these ids are there already.
+
+    An acknowledgement was lost, if the last link is the writer's: treat as appended. If not,
+    another that held the shard in between has written the same: treat as a conflict.
+    """
     CONFLICT = "conflict"
     """The stream is elsewhere: read it again and decide anew."""
     FENCED = "fenced"
