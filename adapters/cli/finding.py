@@ -4,14 +4,18 @@ import re
 from collections.abc import Sequence
 from uuid import UUID
 
+from rich.text import Text
+
 from jobledger.adapters.cli.exit_codes import ExitCode
-from jobledger.adapters.cli.output import fail
+from jobledger.adapters.cli.output import errors, fail
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.ports.history import History, JobFilter
 from jobledger.core.values.ids import StreamId
 
 MATCHES_MAX = 20
+JOBS_MAX = 100_000
+"""As many jobs are looked at by what asks for all of them."""
 
 _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -74,6 +78,15 @@ def matches(
         return found
     by_stream = JobFilter(cluster=cluster, stream_id=StreamId(UUID(given)))
     return history.jobs(by_stream, MATCHES_MAX)
+
+
+def youngest(history: History, wanted: JobFilter, most: int = JOBS_MAX) -> Sequence[JobRow]:
+    """Return jobs, the youngest first; say so if there are more than are looked at."""
+    rows = history.jobs(wanted, most + 1)
+    if len(rows) > most:
+        line = f"only the youngest {most:,} jobs are looked at; narrow it with --namespace"
+        errors.print(Text(line, style="yellow"), soft_wrap=True)
+    return rows[:most]
 
 
 def _youngest_first(found: Sequence[JobRow]) -> Sequence[JobRow]:

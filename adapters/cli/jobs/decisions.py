@@ -7,7 +7,7 @@ from msgspec.structs import asdict
 
 from jobledger.adapters.cli.files.dossiers import ledger_to_read
 from jobledger.adapters.cli.files.job_names import complete_job
-from jobledger.adapters.cli.finding import find_job
+from jobledger.adapters.cli.finding import find_job, youngest
 from jobledger.adapters.cli.options import (
     LIMIT_MAX,
     ClusterOption,
@@ -24,7 +24,6 @@ from jobledger.core.ports.pending import PendingDecisions
 from jobledger.core.values.ids import SHARDS
 
 COLUMNS = ("job", "attempt", "kind", "state", "due_at", "cause", "resolution")
-JOBS_MAX = 100_000
 
 _FURTHER = 10
 """So many times as many are read where too few were of the jobs that are asked for."""
@@ -66,7 +65,7 @@ def pending_of(
 
     Decisions do not know the namespace of their job: more are read until enough are of these.
     """
-    jobs = history.jobs(wanted, JOBS_MAX)
+    jobs = youngest(history, wanted)
     names = {row.stream_id: f"{row.namespace}/{row.name}" for row in jobs}
     reach = limit
     while True:

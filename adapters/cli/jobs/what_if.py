@@ -8,6 +8,7 @@ import typer
 from rich.text import Text
 
 from jobledger.adapters.cli.files.dossiers import dossier, ledger_to_read
+from jobledger.adapters.cli.finding import youngest
 from jobledger.adapters.cli.jobs import what_if_options as given
 from jobledger.adapters.cli.options import (
     ClusterOption,
@@ -17,7 +18,7 @@ from jobledger.adapters.cli.options import (
     OutputOption,
     settings_from,
 )
-from jobledger.adapters.cli.output import Output, console, errors, show, show_document
+from jobledger.adapters.cli.output import Output, console, show, show_document
 from jobledger.adapters.cli.periods import bounds
 from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.adapters.settings import Settings
@@ -31,12 +32,10 @@ from jobledger.core.forensics.story.causes import with_causes
 from jobledger.core.jobs.failures.naming import read_rule
 from jobledger.core.jobs.history.attempt_facts import JobFacts
 from jobledger.core.jobs.retries.options import RetryRule
-from jobledger.core.jobs.rows import JobRow
-from jobledger.core.ports.history import History, JobFilter
+from jobledger.core.ports.history import JobFilter
 from jobledger.core.values.counted import counted
 from jobledger.core.values.instants import Instant
 
-JOBS_MAX = 100_000
 Reader = Callable[[Iterable[JobEvent]], JobFacts]
 COLUMNS = ("job", "was", "would_be", "attempts", "cluster_hours", "why", "unknown")
 
@@ -121,15 +120,6 @@ def _one(
         who = found.identity
         named = _Named(f"{who.namespace}/{who.name}", found.kind, who.uid)
         return named, read(item.event for item in found.read())
-
-
-def youngest(history: History, wanted: JobFilter, most: int = JOBS_MAX) -> Sequence[JobRow]:
-    """Return jobs, the youngest first; say so if there are more than are looked at."""
-    rows = history.jobs(wanted, most + 1)
-    if len(rows) > most:
-        line = f"only the youngest {most:,} jobs are looked at; narrow it with --namespace"
-        errors.print(Text(line, style="yellow"), soft_wrap=True)
-    return rows[:most]
 
 
 def _of_period(

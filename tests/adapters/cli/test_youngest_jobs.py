@@ -1,9 +1,9 @@
-"""`jobledger what-if` says so where it leaves out jobs of a large ledger."""
+"""`jobledger what-if` and `decisions` say so where they leave out jobs of a large ledger."""
 
 import pytest
 from msgspec.structs import replace
 
-from jobledger.adapters.cli.jobs.what_if import youngest
+from jobledger.adapters.cli.finding import youngest
 from jobledger.core.ports.history import JobFilter
 from tests.support.ledgers import Ledger
 from tests.support.records import StreamWriter, a_job_row, a_stream
