@@ -5,6 +5,7 @@ At the end every job has run exactly as often as it should have, and both progra
 log is whole and the tables are its fold.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,11 @@ from tests.support.processes import Controller, Terminal
 from tests.upgrade.earlier import Earlier
 
 LOG_CHARACTERS = 8000
+COMPUTED_OTHERWISE = {("attempt", "ended_at")}
+"""Tables and columns of which the changelog says that `rebuild` is to be run after an upgrade.
+
+Since schema 0120 the attempt of a RayJob ends when Ray says. Empty it with the next migration.
+"""
 FAILS = 1
 """So often each job of a counter fails, and is retried."""
 
@@ -72,8 +78,16 @@ class Story:
         self.site.wait_for_true(what, query, name)
 
     def judge(self, terminal: Terminal) -> None:
-        """Let a program say that the log is whole and the tables follow from it."""
+        """Let a program say that the log is whole and the tables follow from it.
+
+        What the two programs compute otherwise is put right by the command that the changelog
+        names; nothing else may differ.
+        """
         terminal.jobledger("verify")
+        found = json.loads(terminal.jobledger("rebuild", "--check", "-o", "json", code=None).out)
+        other = [one for one in found if (one["table"], one["column"]) not in COMPUTED_OTHERWISE]
+        assert not other, f"rows are not the fold of the log: {other}"
+        terminal.jobledger("rebuild")
         terminal.jobledger("rebuild", "--check")
 
     def judge_jobs(self) -> None:
