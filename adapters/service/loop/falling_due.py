@@ -31,9 +31,10 @@ class FallingDue:
         """
         stream = row.stream_id
         state = self.slots.state(stream) if DecisionKind(row.kind) in LOOK_FIRST else None
-        if state is not None and not self.has_listed(kind_of(state).name):
+        name = kind_of(state).name if state is not None else ""
+        if state is not None and not self.has_listed(name):
             return
-        kind = self.lookout.kinds.get(kind_of(state).name) if state is not None else None
+        kind = self.lookout.kinds.get(name)
         if state is not None and kind is not None:
             look = FreshLook(
                 about=f"decision {row.decision_id}",

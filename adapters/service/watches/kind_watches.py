@@ -58,9 +58,10 @@ class SyncedKinds:
         """Take note of one complete list of a kind, by which of its watches (one per namespace)."""
         with self._lock:
             self._listed[kind].add(watch)
-            is_all = all(self._is_listed(name) for name in self._expected)
-        if is_all and not self.all.is_set():
-            self.all.set()
+            is_news = not self.all.is_set() and all(map(self._is_listed, self._expected))
+            if is_news:
+                self.all.set()  # in one step with the look: `expect` may come from another thread
+        if is_news:
             self.on_all()
 
     def missing(self) -> list[str]:

@@ -89,3 +89,22 @@ def test_of_a_kind_of_job_that_is_not_there_nobody_tells_anything() -> None:
         desk.ask()
     assert all(line["event"] != "kind_lacks" for line in lines)
     assert desk.watches.notes() == []
+
+
+def test_that_all_is_listed_is_said_in_one_step_with_the_look_and_told_after_it() -> None:
+    """A kind that is expected in between, by another thread, would count as listed."""
+    desk, held = Desk(), list[tuple[str, bool]]()
+    synced = desk.synced
+    said, lock = synced.all.set, synced._lock  # noqa: SLF001  # what another thread would wait for
+
+    def say() -> None:
+        held.append(("said", lock.locked()))
+        said()
+
+    synced.all.set = say  # type: ignore[method-assign]
+    synced.on_all = lambda: held.append(("told", lock.locked()))
+    synced.expect(desk.watches._around.kinds["RayJob"].watched)  # noqa: SLF001  # as with a new kind
+    for kind in desk.watches._around.kinds["RayJob"].watched:  # noqa: SLF001
+        synced.note(kind.name)
+        synced.note(kind.name)
+    assert held == [("said", True), ("told", False)]
