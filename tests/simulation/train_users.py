@@ -30,6 +30,8 @@ class TrainUsers:
     dice: Random
     creations_left: int
     """How many TrainJobs are still to be made; 0 from the start: this run has none."""
+    defaulted: bool = False
+    """Whether the API server fills in the default of `suspend`, as that of the CRD does."""
 
     def __post_init__(self) -> None:
         if self.creations_left and self.dice.random() < 0.7:
@@ -96,6 +98,8 @@ class TrainUsers:
         if dice.random() < 0.15:
             trainer["env"] = RESERVED
         spec: dict[str, Any] = {"runtimeRef": {"name": RUNTIME}, "trainer": trainer}
+        if self.defaulted:
+            spec["suspend"] = False
         if dice.random() < 0.3:
             spec["suspend"] = True
         if dice.random() < 0.3:

@@ -104,7 +104,7 @@ class World:
         self.users = Users(self.api, self.heads, self.dice, rayjobs, wide)
         self.head_pods = HeadPods(self.nature, wide)
         self.intruders = Intruders(self.nature, wide)
-        self.train_users = TrainUsers(self.api, self.dice, jobs if with_trains else 0)
+        self.train_users = TrainUsers(self.api, self.dice, jobs if with_trains else 0, wide)
         self.batch_users = BatchUsers(self.api, self.dice, jobs if with_batches else 0)
         self.jobsets = JobSetNature(self.api, self.nature)
         self.batch_jobs = BatchNature(self.api, self.nature)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,8 +10,9 @@ from structlog.testing import capture_logs
 
 from jobledger.adapters.kinds.trainjob.installation import TrainInstallation
 from jobledger.adapters.kinds.trainjob.watching import plugin_conditions
+from jobledger.adapters.kinds.trainjob.watching.listeners import DependentListener
 from jobledger.core.catalogue import read_event
-from jobledger.core.ports.cluster import POD_GROUPS, TRAINJOBS, Resource
+from jobledger.core.ports.cluster import JOBSETS, POD_GROUPS, TRAINJOBS, Resource
 from jobledger.core.trainjob.building.framework import Plugin, PluginCondition
 from jobledger.core.trainjob.events import PluginConditionsObserved
 from jobledger.core.trainjob.plugins import all_plugins
@@ -122,6 +124,39 @@ def test_without_the_setting_no_plugin_is_asked() -> None:
     world.run(lambda: True, "what follows")
     assert plugin.shown == []
     assert contributions(world, stream) == []
+
+
+class Runs(Gang):
+    """Shows how a JobSet has ended."""
+
+    name = "runs"
+    conditions_from: tuple[Resource, ...] = (JOBSETS,)
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_an_end_is_told_after_what_a_plugin_makes_of_it_or_both_are_passed_over(
+    is_held: bool,
+) -> None:
+    """A shard that is gained just after must not bring the end alone, from the inbox."""
+    world, stream = a_gang(Runs())
+    around = replace(
+        world.service.controller._parts.handlers,  # noqa: SLF001 what its listeners have
+        concerns_us=lambda _: is_held,
+    )
+    around.inbox.take(1000, 0)
+    jobset = world.cluster.get(JOBSETS, "ml", "train")
+    assert jobset is not None
+    later = {**jobset["metadata"], "resourceVersion": "999999"}
+    ended = {"conditions": [{"type": "Completed", "status": "True"}]}
+    DependentListener(around, JOBSETS.kind).seen(
+        {**jobset, "metadata": later, "status": ended}, world.clock.now()
+    )
+    told = list(
+        dict.fromkeys(
+            type(item).__name__ for of, item in around.inbox.take(1000, 0) if of == stream
+        )
+    )
+    assert told == (["PluginConditionsSeen", "JobSetSeen"] if is_held else [])
 
 
 def test_after_a_restart_nothing_is_told_twice() -> None:

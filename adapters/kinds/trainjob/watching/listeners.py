@@ -181,6 +181,8 @@ class DependentListener:
             if owner is None:
                 return
             job = around.live.learn(owner.identity.uid, read.secrets) or owner
+            if not around.concerns_us(job.identity.stream_id):
+                return  # whoever gains its shard asks for all of it, in the order below
             tell_conditions(around, job, self._kind, manifest, at)  # before an end that it tells
             if self._kind == "JobSet":
                 around.inbox.put(job.identity.stream_id, see_jobset(job, manifest, at))
@@ -247,6 +249,8 @@ def _tell_all_conditions(around: EventHandlers, job: CachedJob, at: Instant, mar
     """Tell a TrainJob what plugins make of each of its objects, as they were last seen."""
     if not around.mapper.of(TrainInstallation).policy.propagates:
         return
+    if not around.concerns_us(job.identity.stream_id):
+        return
     kinds = {
         kept_as(one)
         for plugin in around.mapper.of(TrainInstallation).plugins
@@ -267,7 +271,5 @@ def tell_conditions(
 ) -> None:
     """Tell a TrainJob what plugins make of one of its objects; with a `mark` that is news again."""
     stream = job.identity.stream_id
-    if not around.concerns_us(stream):
-        return
     for seen in around.remembered(PluginConditions).about(around.mapper, job, kind, manifest, at):
         around.inbox.put(stream, marked(seen, stream, mark))
