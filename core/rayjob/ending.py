@@ -20,7 +20,7 @@ def job_deadline(state: RayJobState) -> Instant | None:
 def is_open(state: RayJobState) -> bool:
     """Return whether anything is left to do or to wait for."""
     if state.deleted_at is not None or state.manifest is None:
-        return False
+        return state.returned and state.effects != ()
     # What was refused waits for a decision, or is asked for again, or is not called for any more.
     unfinished = state.effects or state.decisions or state.orphans or state.orphan_submitter
     if unfinished or state.job_delete_asked or not is_final(state) or is_leaving(state):

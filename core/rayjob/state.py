@@ -228,6 +228,8 @@ class RayJobState(SharedState, frozen=True, gc=False):
     """It was told that a wish to be suspended takes effect later."""
     recorded: Recorded | None = None
     """The job is only recorded; None: it is controlled here."""
+    returned: bool = False
+    """Its object, which was gone, is there again and is to go: etcd was restored."""
 
 
 def own_children(state: RayJobState) -> frozenset[str]:

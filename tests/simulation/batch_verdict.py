@@ -33,7 +33,7 @@ def unrest_of_batches(world: World) -> str:
     for story in world.witness.batches.stories.values():
         identity = story.state.identity
         job_of = jobs.get(identity.uid) if identity is not None else None
-        if reason := _unrest_of(story.state, job_of, lost=bool(story.lost)):
+        if reason := _unrest_of(story.state, job_of, lost=bool(story.lost) or story.restored):
             return f"Job {identity.name if identity else '?'}: {reason}"
     return ""
 
@@ -52,6 +52,8 @@ def _unrest_of(state: BatchJobState, job: Manifest | None, *, lost: bool) -> str
     if is_final(state) and is_open(state):
         return "it has ended and is open"
     shows, meant = dict(child(job, "status")), status(state)
+    for name in LASTING - meant.keys():  # a restored start stays until there is one
+        shows.pop(name, None)
     if lost:  # what may not change stays, be it that the log has lost that
         shows |= {key: meant[key] for key in RISING if shows.get(key, 0) > meant.get(key, 0)}  # type: ignore[operator]
         shows |= {key: meant[key] for key in LASTING & shows.keys() & meant.keys()}

@@ -31,7 +31,8 @@ def milestone(state: BatchJobState) -> str:
     return _milestone(status(state))
 
 
-def _begins_to_go(change: Change) -> bool:
+def begins_to_go(change: Change) -> bool:
+    """Return whether a change marks an object as to be deleted."""
     before, after = (
         text(one, "metadata", "deletionTimestamp") for one in (change.before, change.document)
     )
@@ -66,13 +67,17 @@ class BatchStory:
     lost: list[BatchJobEvent] = field(default_factory=list)
     """What the log has lost of it: it was so all the same."""
 
+    restored: bool = False
+    """Whether it was put back with a status of before, of which some may not change."""
+
     def note_shown(self) -> None:
         """Take note of the status of now."""
         self.shown |= {canonical(now := status(self.state)), _changing(now)}
 
     def was_so(self, sent: Manifest) -> bool:
-        """Return whether the job had a status, as far as the log has not lost how it was."""
-        return canonical(sent) in self.shown or (bool(self.lost) and _changing(sent) in self.shown)
+        """Return whether the job had a status, as far as the log knows how it was."""
+        unknown = bool(self.lost) or self.restored
+        return canonical(sent) in self.shown or (unknown and _changing(sent) in self.shown)
 
     def asked(self, name: str, *kinds: EffectKind) -> list[str]:
         """Return the UIDs for which effects of some kinds were asked for; empty: for any."""
@@ -99,6 +104,8 @@ class BatchWitness:
     """(UID of a user's Job, name) -> how often somebody else deleted that Job of an attempt."""
     late_uids: set[str] = field(default_factory=set)
     """Jobs that came into being by requests that arrived late, or that somebody put back."""
+    restored: set[str] = field(default_factory=set)
+    """UIDs of Jobs that were put back with a status of before."""
     unaware: set[str] = field(default_factory=set)
     """Processes that have not noticed yet that the ledger was set back under them."""
     aside: dict[StreamId, BatchStory] = field(default_factory=dict)
@@ -131,6 +138,7 @@ class BatchWitness:
         identity = story.state.identity
         assert identity is not None, "the first event names the job"
         self.streams.setdefault(identity.uid, record.stream_id)
+        story.restored = identity.uid in self.restored
         story.note_shown()
         story.follower.note(milestone(story.state), record.actor)
         if isinstance(event, RecoveredFromCluster):
@@ -142,7 +150,7 @@ class BatchWitness:
         owner, name = users_job_of(change.document), text(change.document, "metadata", "name")
         if change.resource is not BATCH_JOBS or not owner:
             return
-        leaves = change.kind == "gone" or _begins_to_go(change)
+        leaves = change.kind == "gone" or begins_to_go(change)
         if change.kind == "gone" and not change.by:
             self.removed[owner, name] += 1
         if not change.by:

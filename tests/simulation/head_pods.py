@@ -38,11 +38,15 @@ class HeadPods:
 
     nature: Nature
     present: bool
+    exact: bool = False
+    """Whether a RayCluster is ready with a head alone, and gets another until it was ready once."""
 
     def __post_init__(self) -> None:
         self.api, self.heads = self.nature.api, self.nature.heads
         self._begun: set[str] = set()
         """UIDs of RayClusters that have had a head."""
+        if self.exact:
+            self.nature.has_head = lambda cluster: self.pod_of(cluster) is not None
 
     def possible(self) -> list[Move]:
         """Return what can happen next."""
@@ -56,13 +60,15 @@ class HeadPods:
         for cluster in self.api.all(RAYCLUSTERS):
             metadata = child(cluster, "metadata")
             name, uid = text(metadata, "name"), text(metadata, "uid")
-            may_come = uid not in self._begun or not text(
+            begun = text(cluster, "status", "state") == "ready" or not self.exact
+            may_come = not (begun and uid in self._begun) or not text(
                 metadata, "annotations", NO_HEAD_RESTART_ANNOTATION
             )
             if text(metadata, "deletionTimestamp"):
                 continue
-            pod = self._pod_of(cluster)
+            pod = self.pod_of(cluster)
             place = (PODS, text(metadata, "namespace"), f"{name}-head")
+            may_come = may_come and self.api.takes(place[1])
             if pod is None and may_come and self.api.get(*place) is None:
                 yield f"the head's Pod of {name} comes", partial(self._make, cluster)
             elif pod is not None and text(pod, "status", "phase") == "Failed":
@@ -79,7 +85,7 @@ class HeadPods:
 
     def _of_trouble(self) -> Iterator[Move]:
         for cluster in self.api.all(RAYCLUSTERS):
-            pod = self._pod_of(cluster)
+            pod = self.pod_of(cluster)
             if pod is None or text(cluster, "metadata", "deletionTimestamp"):
                 continue
             name = text(pod, "metadata", "name")
@@ -96,14 +102,15 @@ class HeadPods:
     def _sidecars(self) -> Iterator[tuple[Manifest, str, str]]:
         """Yield Pods with a submitter that goes on, the head's address and the submission id."""
         for cluster in self.api.all(RAYCLUSTERS):
-            pod = self._pod_of(cluster)
+            pod = self.pod_of(cluster)
             job_id = submission_beside(cluster)
             if pod is None or not job_id or text(pod, "status", "phase") == "Failed":
                 continue
             if not any("terminated" in child(one, "state") for one in _statuses(pod)):
                 yield pod, dashboard_address(cluster), job_id
 
-    def _pod_of(self, cluster: Manifest) -> Manifest | None:
+    def pod_of(self, cluster: Manifest) -> Manifest | None:
+        """Return the Pod of a head; None if there is none."""
         uid = text(cluster, "metadata", "uid")
         for pod in self.api.all(PODS):
             if any(text(one, "uid") == uid for one in items(pod, "metadata", "ownerReferences")):

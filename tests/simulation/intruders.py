@@ -44,6 +44,7 @@ class Intruders:
             for resource in CALM_GOES
             for item in self.api.all(resource)
             if text(item, "metadata", "labels", STRANGER)
+            and not text(item, "metadata", "deletionTimestamp")
             for name in [text(item, "metadata", "name")]
         ]
 

@@ -13,7 +13,13 @@ from dataclasses import dataclass
 from uuid import uuid5
 
 from jobledger.adapters.kube.decoding import with_kind
-from jobledger.core.errors import ObjectChanged, ObjectExists, ObjectNotFound, RequestInvalid
+from jobledger.core.errors import (
+    ObjectChanged,
+    ObjectExists,
+    ObjectNotFound,
+    RequestForbidden,
+    RequestInvalid,
+)
 from jobledger.core.ports.cluster import (
     BATCH_JOBS,
     CORE_EVENTS,
@@ -65,6 +71,16 @@ class Change:
     """Which process wrote it; empty: not the controller."""
 
 
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """All that etcd holds."""
+
+    objects: dict[Place, "Document"]
+    applied: dict[Place, frozenset[str]]
+    sent: dict[Place, frozenset[Path]]
+    version: int
+
+
 class SimulatedApi(Cluster):
     """One API server. `told` is called with every change, in their order."""
 
@@ -77,6 +93,11 @@ class SimulatedApi(Cluster):
         self._seed = seed
         self._objects: dict[Place, Document] = {}
         self._namespaces = {"default", "ml"}
+        self.terminating: set[str] = set()
+        """Namespaces that are on their way out: nothing is made in them any more."""
+        self.refused: set[tuple[str, str]] = set()
+        """What a quota or policy refuses to the controller: create, delete, status or change, and
+        the plural of a kind."""
         self._resources: dict[Place, Resource] = {}
         self._notes: dict[str, Manifest] = {}
         """Kubernetes Events by their names."""
@@ -123,6 +144,9 @@ class SimulatedApi(Cluster):
         place = (resource.plural, text(given, "namespace"), text(given, "name"))
         if place[1] and place[1] not in self._namespaces:
             raise ObjectNotFound(f"there is no namespace {place[1]}")
+        if place[1] in self.terminating:
+            raise RequestForbidden(f"namespace {place[1]} is being terminated")
+        self._allow("create", resource)
         if place in self._objects or place[2] in self._notes:
             raise ObjectExists(f"{resource.plural} {place[2]} is there already")
         if resource in (KUBERNETES_EVENTS, CORE_EVENTS):
@@ -169,6 +193,7 @@ class SimulatedApi(Cluster):
         """See `core.ports.cluster.Cluster.merge_patch`."""
         about = {**child(patch, "metadata"), "namespace": namespace, "name": name}
         place, known = self._known(resource, about, subresource)
+        self._allow(subresource or "change", resource)
         if subresource == "status":
             status = merged(known.get("status", {}), child(patch, "status"))
             if resource is BATCH_JOBS:
@@ -204,6 +229,7 @@ class SimulatedApi(Cluster):
         if subresource != "status":
             return self._apply_object(resource, manifest, entry(field_manager, "Apply"), force)
         place, known = self._known(resource, child(manifest, "metadata"), subresource)
+        self._allow("status", resource)
         sent = child(manifest, "status")
         mine = self._applied.get(place, frozenset())
         kept = {key: value for key, value in known.get("status", {}).items() if key not in mine}
@@ -246,6 +272,7 @@ class SimulatedApi(Cluster):
             self._sent[place] = sent
             return made
         self._known(resource, given)
+        self._allow("change", resource)
         if owners_of(known) != owners_of(manifest):
             raise RequestInvalid("only one reference can have controller set to true")
         mine = self._sent.get(place, frozenset())
@@ -298,6 +325,7 @@ class SimulatedApi(Cluster):
             return
         if uid and known["metadata"]["uid"] != uid:
             raise ObjectChanged(f"{name} is another object by now")
+        self._allow("delete", resource)
         if not known["metadata"].get("finalizers"):
             self._remove(place, known)
         elif not known["metadata"].get("deletionTimestamp"):
@@ -314,6 +342,56 @@ class SimulatedApi(Cluster):
             text(metadata, "name"),
             {"metadata": {"uid": text(metadata, "uid"), "finalizers": finalizers}},
         )
+
+    def takes(self, namespace: str) -> bool:
+        """Return whether a namespace is there, and not on its way out."""
+        return namespace in self._namespaces and namespace not in self.terminating
+
+    def add_namespace(self, namespace: str) -> None:
+        """Have a namespace."""
+        self._namespaces.add(namespace)
+
+    def drop_namespace(self, namespace: str) -> None:
+        """Have a namespace no more; nothing is in it."""
+        self._namespaces.discard(namespace)
+        self.terminating.discard(namespace)
+
+    def of_namespace(self, namespace: str) -> Iterator[tuple[Resource, Manifest]]:
+        """Yield all objects of a namespace, with their kinds."""
+        for place, item in list(self._objects.items()):
+            if place[1] == namespace:
+                yield self._resources[place], item
+
+    def _allow(self, verb: str, resource: Resource) -> None:
+        """Refuse to the controller what a quota or policy does not let it do."""
+        if self.writer and (verb, resource.plural) in self.refused:
+            raise RequestForbidden(f"a policy lets nobody {verb} {resource.plural}")
+
+    def back_up(self) -> Backup:
+        """Return all that is there. Namespaces and Kubernetes Events are left out."""
+        return Backup(dict(self._objects), dict(self._applied), dict(self._sent), self._version)
+
+    def restore(self, backup: Backup) -> Sequence[Place]:
+        """Have again what was there, versions included; return what is not there any more.
+
+        Watches have to be ended before. What lives outside of etcd is told.
+        """
+        before, self._objects = (
+            self._objects,
+            {place: item for place, item in backup.objects.items() if self.takes(place[1] or "ml")},
+        )
+        self._applied, self._sent = dict(backup.applied), dict(backup.sent)
+        self._version = backup.version
+        gone = [place for place in before if place not in self._objects]
+        for place in before:
+            if _uid(before[place]) != _uid(self._objects.get(place)):
+                self._tell(place, "gone", before[place], before[place])
+        for place, item in self._objects.items():
+            known = before.get(place)
+            if known is not item:
+                same = known is not None and _uid(known) == _uid(item)
+                self._tell(place, "seen", item, known if same else None)
+        return gone
 
     def orphans(self) -> Sequence[tuple[Resource, Manifest]]:
         """Return the objects whose owner is gone, unless they are on their way out."""
@@ -367,3 +445,7 @@ class SimulatedApi(Cluster):
         change = Change(self._resources[place], kind, document, before, self.writer)
         for tell in list(self.told):
             tell(change)
+
+
+def _uid(item: Manifest | None) -> str:
+    return text(item, "metadata", "uid") if item is not None else ""

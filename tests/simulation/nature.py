@@ -35,6 +35,8 @@ class Nature:
     """Probability that a child takes its time to go."""
     success: float = 0.5
     """Probability that an entrypoint succeeds."""
+    has_head: Callable[[Manifest], bool] = lambda _: True
+    """Whether a RayCluster has the Pod of a head: it is ready with that alone."""
     removed: dict[tuple[str, str], int] = field(default_factory=dict)
     """(plural, name) -> how often somebody else than the controller deleted it."""
 
@@ -64,7 +66,7 @@ class Nature:
             name, address = text(cluster, "metadata", "name"), dashboard_address(cluster)
             if _is_leaving(cluster):
                 yield f"{name} goes", partial(self.let_go, RAYCLUSTERS, cluster)
-            elif text(cluster, "status", "state") != "ready":
+            elif text(cluster, "status", "state") != "ready" and self.has_head(cluster):
                 yield f"{name} is ready", partial(self._make_ready, cluster)
             if address in self.heads.silent:
                 yield f"{name} answers", partial(self.heads.silent.pop, address)

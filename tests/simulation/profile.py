@@ -23,6 +23,10 @@ STEPS_EVERY, STEPS_FROM = 14, 8
 """Of so many seeds two, from the second number on, take shards over one by one."""
 
 
+RESTORES_EVERY = 4
+"""In every so manieth of the seeds with upheavals etcd may be restored."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """Probabilities per call of a port, weights per step, and the size of the run."""
@@ -74,6 +78,11 @@ def has_lapses(seed: int) -> bool:
 def has_shares(seed: int) -> bool:
     """Return whether replicas share the work; in the other runs one stands by."""
     return (seed // BATCHES_EVERY if has_batches(seed) else seed) % 2 == 1
+
+
+def has_restores(seed: int) -> bool:
+    """Return whether etcd may be restored from a backup."""
+    return seed % RESTORES_EVERY == 0
 
 
 def takes_steps(seed: int) -> bool:

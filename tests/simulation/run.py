@@ -8,6 +8,7 @@ from functools import partial
 
 import structlog
 
+from jobledger.core.errors import ObjectNotFound, RequestForbidden
 from tests.simulation.clocks import SKEW_SECONDS_MAX
 from tests.simulation.nature import Move
 from tests.simulation.ports import Crash
@@ -184,7 +185,10 @@ class Run:
         if not moves:
             return False
         what, move = self.dice.choice(moves)
-        move()
+        try:
+            move()
+        except (ObjectNotFound, RequestForbidden) as error:  # the namespace ends
+            return f"{what}: {error}"
         return what
 
     def _let_time_pass(self) -> str:

@@ -13,6 +13,7 @@ from tests.simulation.head_pods import WIDE_FROM
 from tests.simulation.profile import has_batches
 from tests.simulation.report import failure
 from tests.simulation.run import Run
+from tests.simulation.upheavals import FAR_FROM
 
 pytestmark = pytest.mark.faults
 
@@ -51,6 +52,12 @@ WIDE_TELLING = (10000039, 10000025, 10000010, 10000028)
 
 WIDE_SEEDS = 50
 """How many are run with heads' Pods, SidecarMode, hand-overs, restores and intruders."""
+
+FAR_TELLING = (20000181, 20000255, 20000552)
+"""As `TELLING`, of these seeds."""
+
+FAR_SEEDS = 50
+"""How many are run with namespaces that end, cascades, lasting refusals and restores of etcd."""
 
 TAKEN_OVER = (1053, 85)
 """Seeds in which a job of each kind is taken over, by the dice of today; then the others."""
@@ -102,6 +109,30 @@ def test_the_first_of_these_seeds_meet_all_that_is_new_in_them() -> None:
     wanted |= {"a stranger makes JobSet", "another takes the place of fit", "toggles JobSet"}
     met: set[str] = set()
     for seed in (*WIDE_TELLING, *range(WIDE_FROM, WIDE_FROM + 200)):
+        if met == wanted:
+            break
+        lines: list[str] = []
+        Run(seed, lines.append).to_the_end()
+        met |= {what for what in wanted if what in "\n".join(lines)}
+    assert met == wanted
+
+
+@pytest.mark.parametrize("loses", [False, True], ids=["", "set back"])
+@pytest.mark.parametrize("start", range(0, FAR_SEEDS, CHUNK))
+def test_namespaces_end_refusals_last_and_etcd_is_restored(start: int, loses: bool) -> None:
+    seeds = range(FAR_FROM + start, FAR_FROM + start + CHUNK)
+    failed = [text for seed in seeds if (text := failure(seed, loses=loses))]
+    assert not failed, "\n\n".join(failed)
+
+
+def test_the_first_of_these_seeds_meet_these_upheavals() -> None:
+    """As below: what no seed ever does is not tested."""
+    wanted = {"ml is made anew", "foregroundDeletion", "leaves all behind", "etcd is restored"}
+    wanted |= {"refused from now on: create", "refused from now on: status"}
+    wanted |= {"restore fit with its status", "restore etl with its status"}
+    wanted |= {"which is back, is deleted"}
+    met: set[str] = set()
+    for seed in (*FAR_TELLING, *range(FAR_FROM, FAR_FROM + 700)):
         if met == wanted:
             break
         lines: list[str] = []

@@ -151,6 +151,9 @@ def _check_plugin(state: TrainJobState, jobset: Manifest, what: str) -> None:
     propagates = state.manifest is not None and state.manifest.policy.propagates
     if not propagates or state.recorded is not None:
         return
+    known_as = state.jobset.uid if state.jobset is not None else ""
+    if is_final(state) and known_as != text(jobset, "metadata", "uid"):
+        return  # put in its place after the end
     (said,) = Faring().conditions({}, jobset)
     shown = found(state.conditions, said.type)
     known = (shown.status, shown.reason) if shown is not None else ()

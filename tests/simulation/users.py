@@ -43,6 +43,10 @@ class Users:
     """Whether jobs may be of SidecarMode, and name their submission."""
 
     def __post_init__(self) -> None:
+        self.share()
+
+    def share(self) -> None:
+        """Make the RayCluster that jobs select."""
         metadata = {"name": SHARED, "namespace": NAMESPACE}
         self.api.create(RAYCLUSTERS, {"metadata": metadata, "spec": _cluster_spec()})
 

@@ -26,7 +26,7 @@ from jobledger.core.rayjob.status.status import status
 from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import StreamId
 from tests.simulation.batch_users import is_batch
-from tests.simulation.batch_witness import BatchWitness
+from tests.simulation.batch_witness import BatchWitness, begins_to_go
 from tests.simulation.follower import Follower, Violation, require
 from tests.simulation.kubernetes import Change, SimulatedApi
 from tests.simulation.train_witness import TrainWitness
@@ -158,7 +158,7 @@ class Witness:
             return
         if is_new:
             self._on_created(change)
-        elif change.kind == "gone" or text(change.document, "metadata", "deletionTimestamp"):
+        elif change.kind == "gone" or begins_to_go(change):
             self._on_deleted(change)
         else:
             self._on_edited(change)
@@ -180,6 +180,8 @@ class Witness:
         name, uid = (text(change.document, "metadata", key) for key in ("name", "uid"))
         require(name != SHARED, "the RayCluster that jobs select is deleted")
         owner, kind = owner_uid(change.document), DELETIONS[change.resource]
+        if not owner:  # orphaned since it was looked at
+            return
         story = self.story(self.streams[owner])
         self._check_known(story, change)
         meant = [

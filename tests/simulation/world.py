@@ -3,9 +3,10 @@
 Single-threaded. Whoever waits (the turn, while the ledger is away) lets the others go on meanwhile.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from random import Random
 from typing import Any
 
@@ -36,6 +37,7 @@ from tests.simulation.profile import (
     draw,
     has_batches,
     has_lapses,
+    has_restores,
     has_shares,
     has_trains,
     takes_steps,
@@ -44,6 +46,12 @@ from tests.simulation.reflectors import Reflectors
 from tests.simulation.replica import Ports, Replica, Surrounding
 from tests.simulation.setting_back import Losses, is_forged
 from tests.simulation.train_users import TrainUsers
+from tests.simulation.upheavals import FAR_FROM, Upheaval
+from tests.simulation.upheavals.backups import Backups
+from tests.simulation.upheavals.cascades import Cascades
+from tests.simulation.upheavals.etcd import EtcdRestores
+from tests.simulation.upheavals.namespaces import NamespaceEnds
+from tests.simulation.upheavals.refusals import Refusals
 from tests.simulation.users import SECRET, Users
 from tests.simulation.witness import Violation, WatchedStore, Witness, require
 from tests.support.memory.clock import SimulatedClock
@@ -102,13 +110,14 @@ class World:
             rayjobs = self.seed // BATCHES_EVERY // 2 % 2
         wide = self.seed >= WIDE_FROM
         self.users = Users(self.api, self.heads, self.dice, rayjobs, wide)
-        self.head_pods = HeadPods(self.nature, wide)
+        self.head_pods = HeadPods(self.nature, wide, self.seed >= FAR_FROM)
         self.intruders = Intruders(self.nature, wide)
         self.train_users = TrainUsers(self.api, self.dice, jobs if with_trains else 0, wide)
         self.batch_users = BatchUsers(self.api, self.dice, jobs if with_batches else 0)
         self.jobsets = JobSetNature(self.api, self.nature)
         self.batch_jobs = BatchNature(self.api, self.nature)
         self.oddities = Oddities(self.api, self.dice, self.seed >= ODD_FROM, wide)
+        self.upheavals = self._upheavals(present=self.seed >= FAR_FROM)
         self._kinds = ("RayJob", *["TrainJob"] * with_trains, *["Job"] * with_batches)
         self.faults = Faults(self.profile, self.dice, self.clock.monotonic, self._allow)
         if with_trains:
@@ -128,6 +137,22 @@ class World:
         self.lapses = Lapses(self.lease_table, has_lapses(self.seed))
         self._store = WatchedStore(self.log, self.witness, self.losses.note)
         self._runs = 0
+
+    def _upheavals(self, *, present: bool) -> Sequence[Upheaval]:
+        return (
+            NamespaceEnds(self.nature, self.users, present),
+            Cascades(self.nature, present),
+            Refusals(self.api, self.dice, lambda: self.faults.calm, present),
+            Backups(self.api, self.witness.batches.restored, present),
+            EtcdRestores(
+                self.nature, self.head_pods, self._end_watches, present and has_restores(self.seed)
+            ),
+        )
+
+    def _end_watches(self) -> None:
+        for replica in self.replicas:
+            for watch in replica.ports.watches.all:
+                watch.break_off("the API server went back to an earlier state")
 
     # What `adapters.postgres.refolding.rebuilding` asks of a ledger.
     @property
@@ -198,6 +223,7 @@ class World:
             *self.jobsets.possible(),
             *self.batch_jobs.possible(),
             *self.oddities.possible(),
+            *chain.from_iterable(one.possible() for one in self.upheavals),
         ]
 
     def troubles(self) -> list[Move]:
@@ -209,6 +235,7 @@ class World:
             *self.jobsets.troubles(),
             *self.batch_jobs.troubles(),
             *self.oddities.troubles(),
+            *chain.from_iterable(one.troubles() for one in self.upheavals),
         ]
         return [item for item in found if not self.loses or not is_forged(item[0])]
 
@@ -219,6 +246,7 @@ class World:
             *self.train_users.possible(),
             *self.batch_users.possible(),
             *self.oddities.wishes(),
+            *chain.from_iterable(one.wishes() for one in self.upheavals),
         ]
 
     def land_late(self, index: int) -> str:

@@ -98,7 +98,9 @@ class Handover:
         self._forget(stream)
         return statuses(states[held[-1]], states[held[-1] + 1 :])
 
-    def changed_by_others(self, stream: StreamId, version: str, shown: Manifest) -> None:
+    def changed_by_others(
+        self, stream: StreamId, version: str, shown: Manifest, *, went_back: bool = False
+    ) -> None:
         """Have a status written anew that others have changed. Called from any thread.
 
         One of ours that is ahead of the log is no such change, but news of the job.
@@ -106,7 +108,7 @@ class Handover:
         publisher = self.publisher
         if not publisher.is_own(stream, shown) and publisher.is_ahead(stream):
             return
-        if task := self.publisher.seen(stream, version, shown):
+        if task := self.publisher.seen(stream, version, shown, went_back=went_back):
             self.workers.submit(stream, task, Lane.OWN)
 
     def tell_with_answer(self, stream: StreamId, end: JobObservation) -> bool:
@@ -159,8 +161,11 @@ class Handover:
         asked for. Users wait for neither: a write of the status takes as long as a creation.
         """
         if state.deleted_at is not None:
-            self._drop_errands(stream)
             self._forget(stream)
+            if kind_of(state).is_open(state):  # its object is back, and may go
+                self._effect_tasks(stream, state, first=False)
+            else:
+                self._drop_errands(stream)
             return
         if state.recorded is not None:  # nothing is done about it
             if state.recorded.behind:  # what is under way may be of a past that the log has lost

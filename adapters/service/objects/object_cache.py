@@ -173,7 +173,7 @@ class ObjectCache:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.job_owners = JobOwners()
-        self._gone = Gone()
+        self._gone: defaultdict[str, Gone] = defaultdict(Gone)
         self._gone_children: defaultdict[str, Gone] = defaultdict(Gone)
         self._jobs: dict[str, CachedJob] = {}
         self._selecting = UidsBy[tuple[str, str]]()
@@ -187,9 +187,10 @@ class ObjectCache:
         """Take the next version of each object of a kind for the newest, whatever its number.
 
         Everything is listed anew: an etcd that was restored counts from an earlier version on, and
-        may show children again that had gone.
+        may show jobs and children again that had gone.
         """
         with self._lock:
+            self._gone.pop(kind, None)
             self._gone_children.pop(kind, None)
             self._doubted.update(uid for uid, job in self._jobs.items() if job.kind == kind)
             self._doubted.update(self._children[kind].by_uid)
@@ -202,7 +203,7 @@ class ObjectCache:
     def put_job(self, job: CachedJob) -> None:
         """Keep a RayJob in place of its older form, unless it has gone."""
         with self._lock:
-            if job.identity.uid in self._gone:
+            if job.identity.uid in self._gone[job.kind]:
                 return
             known = self._jobs.get(job.identity.uid)
             if known is not None and self.is_older(known.identity.uid, job.version, known.version):
@@ -238,10 +239,10 @@ class ObjectCache:
             self._jobs[uid] = job = replace(job, redactor=redactor)
             return job
 
-    def drop_job(self, uid: str) -> CachedJob | None:
-        """Forget a RayJob for good and return it."""
+    def drop_job(self, kind: str, uid: str) -> CachedJob | None:
+        """Forget a job for good, or until jobs of its kind are in doubt, and return it."""
         with self._lock:
-            self._gone.note(uid)
+            self._gone[kind].note(uid)
             self._doubted.discard(uid)
             job = self._jobs.pop(uid, None)
             if job is not None:

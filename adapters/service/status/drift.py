@@ -19,6 +19,8 @@ _OURS = frozenset().union(*(kind.status_format.fields for kind in KINDS.values()
 PAUSE_FIRST_SECONDS, PAUSE_MAX_SECONDS = 1.0, 300.0
 OWN_MAX = 8
 """So many statuses that were sent or kept last are recognised: the watch may still tell of them."""
+BEFORE_ALL = "0"
+"""A version that every other comes after."""
 CALM_SECONDS = 600.0
 """After so long without another's write the next one is mended at once again."""
 
@@ -49,17 +51,26 @@ class Kept:
     """Fingerprints of the statuses that were sent and kept last."""
     _seen: tuple[str, bytes] = ("", b"")
     """The newest version that others made, and its fingerprint."""
+    _seen_before: str = ""
+    """That version as it was when the last write was sent."""
     _mended: int = 0
     _mended_at: float = 0.0
 
     def note(self, version: str, status: Manifest, meant: bytes) -> None:
-        """Take note of what was kept of a write, and of the digest of what was meant."""
+        """Take note of what was kept of a write, and of the digest of what was meant.
+
+        A write that makes an earlier version than was seen before it was sent: etcd was restored,
+        and what was seen is no more.
+        """
+        if version_is_older(version, self._seen_before):
+            self._seen = "", b""
         self.version, self._mark = version, fingerprint(status)
         self._meant = meant
         self._add(self._mark)
 
     def sends(self, status: Manifest) -> None:
         """Take note of a status on its way: the watch may tell of it before the answer does."""
+        self._seen_before = self._seen[0]
         self._add(fingerprint(status))
 
     def _add(self, mark: bytes) -> None:
@@ -77,8 +88,13 @@ class Kept:
         """
         return self.version != "" and self._meant == meant and not self.is_drifted()
 
-    def see(self, version: str, status: Manifest) -> None:
-        """Take note of a version that the watch tells of."""
+    def see(self, version: str, status: Manifest, *, went_back: bool = False) -> None:
+        """Take note of a version that the watch tells of; `went_back`: of one after none of ours.
+
+        So it is where etcd was restored.
+        """
+        if went_back and self.version:
+            self.version = BEFORE_ALL
         if version != self.version and not version_is_older(version, self.version):
             self._seen = version, fingerprint(status)
 
@@ -115,13 +131,16 @@ class Ends:
         """Return what was kept, to be remembered elsewhere from now on."""
         return self._kept.pop(stream, None) or Kept()
 
-    def see(self, stream: StreamId, version: str, status: Manifest, now: float) -> None:
-        """Take note of a version that the watch tells of; `now` is a monotonic instant.
+    def see(
+        self, of: tuple[StreamId, str], status: Manifest, now: float, *, went_back: bool = False
+    ) -> None:
+        """Take note of a job's version that the watch tells of; `now` is a monotonic instant.
 
         What is shown is also to be looked at if nobody here has ever written it.
         """
+        stream, version = of
         kept = self._kept.setdefault(stream, Kept())
-        kept.see(version, status)
+        kept.see(version, status, went_back=went_back)
         is_unknown = kept.version == ""
         if (is_unknown or kept.is_drifted()) and stream not in self._due:
             self._due[stream] = now + kept.pause(now)

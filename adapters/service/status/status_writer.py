@@ -152,17 +152,18 @@ class Publisher:
             self.outboxes[stream] = box
         return box
 
-    def seen(self, stream: StreamId, version: str, status: Manifest) -> Task | None:
-        """Take note of a version that others may have made.
-
-        Returns a task for the workers that writes the status anew, if they have changed it.
-        """
+    def seen(
+        self, stream: StreamId, version: str, status: Manifest, *, went_back: bool = False
+    ) -> Task | None:
+        """Return a task that writes a status anew if others have changed it, or it went back."""
         with self.lock:
             box = self.outboxes.get(stream)
             if box is None:
-                self.ends.see(stream, version, status, self.clock.monotonic())
+                self.ends.see(
+                    (stream, version), status, self.clock.monotonic(), went_back=went_back
+                )
                 return None
-            box.kept.see(version, status)
+            box.kept.see(version, status, went_back=went_back)
             if box.task or not self._written_anew(box):  # what is under way looks when it is done
                 return None
             box.task = next(self.numbers)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 import msgspec
 
@@ -107,6 +107,15 @@ class KindWatching:
         return self.resource.kind
 
 
+class Changed(Protocol):
+    """Is told of what a job shows by now."""
+
+    def __call__(
+        self, stream: StreamId, version: str, shown: Manifest, *, went_back: bool = False
+    ) -> None:
+        """Take resourceVersion and status, and whether versions go back: etcd was restored."""
+
+
 @dataclass(frozen=True, slots=True)
 class EventHandlers:
     """What the listeners share."""
@@ -119,8 +128,8 @@ class EventHandlers:
     """The kinds of job, by name."""
     synced: Callable[[str], None]
     """Called with the kind after each complete list."""
-    changed: Callable[[StreamId, str, Manifest], None] = lambda *_: None
-    """Called with stream, resourceVersion and status of a job that others may have written."""
+    changed: Changed = lambda *_, **__: None
+    """Called for a job that others may have written."""
     concerns_us: Callable[[StreamId], bool] = lambda _: True
     """Tells whether a job is worked on here; one that is not is told once its shard is gained."""
     memory: dict[type, object] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from jobledger.adapters.service.control.control_policy import FIRST_SIGHT, LiveWriter
 from jobledger.adapters.service.objects.declared_secrets import redactor_of_job, secrets_of_parts
-from jobledger.adapters.service.objects.object_cache import CachedJob, pack_status
+from jobledger.adapters.service.objects.object_cache import CachedJob, pack_status, version_is_older
 from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.observing.left_out import tell_left_out
 from jobledger.adapters.service.observing.mapper import identify
@@ -58,7 +58,8 @@ class JobListener:
             if policy.why_recorded(self._name, manifest):
                 return
             if around.concerns_us(stream := known.identity.stream_id):
-                around.changed(stream, version, child(manifest, "status"))
+                went_back = version_is_older(version, known.version)
+                around.changed(stream, version, child(manifest, "status"), went_back=went_back)
 
     def _take_in(
         self, known: CachedJob | None, manifest: Manifest, other: StatusWriter | None, at: Instant
@@ -138,7 +139,7 @@ class JobListener:
         around = self._around
         with around.telling:
             around.waiting.pop(text(manifest, "metadata", "uid"), None)
-            job = around.live.drop_job(text(manifest, "metadata", "uid"))
+            job = around.live.drop_job(self._name, text(manifest, "metadata", "uid"))
             if job is not None:
                 self._kind.forget(around, job.identity.stream_id)
                 around.job_gone(job)

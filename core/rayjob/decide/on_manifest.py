@@ -52,7 +52,7 @@ def on_manifest_seen(state: RayJobState, seen: ManifestSeen) -> tuple[RayJobEven
     """Return what is new about the object; an old look at it is no news."""
     known = state.manifest
     if state.deleted_at is not None:
-        return ()
+        return _returned(state, seen, known)
     if known is None:
         is_told = (seen.spec.is_ours or seen.recorded) and not seen.in_between
         return _first_sight(seen) if is_told else ()
@@ -61,6 +61,20 @@ def on_manifest_seen(state: RayJobState, seen: ManifestSeen) -> tuple[RayJobEven
     if seen.problem is not None and seen.problem.kind == INVALID_STATUS and state.attempt:
         seen = replace(seen, problem=None)  # the status is ours; another mode is for later attempts
     return *_changes(seen, known), *control_of(_RAYJOB_CONTROL, state, seen)
+
+
+def _returned(
+    state: RayJobState, seen: ManifestSeen, known: KnownManifest | None
+) -> tuple[RayJobEvent, ...]:
+    """Return that an object that was gone is there again, and waits for its finalizer.
+
+    An etcd that was restored brings it back. It is left alone, but for that it may go.
+    """
+    waits = seen.finalizer and seen.deleting_at is not None
+    is_late = state.deleted_at is not None and seen.at <= state.deleted_at
+    if known is None or not waits or is_late or state.recorded or not seen.spec.is_ours:
+        return ()
+    return _changes(seen, known)
 
 
 def _changes(seen: ManifestSeen, known: KnownManifest) -> tuple[RayJobEvent, ...]:
@@ -72,7 +86,7 @@ def _changes(seen: ManifestSeen, known: KnownManifest) -> tuple[RayJobEvent, ...
 
 def on_manifest_gone(state: RayJobState, gone: ManifestGone) -> tuple[RayJobEvent, ...]:
     """Return the end of the job's stream."""
-    if state.manifest is None or state.deleted_at is not None:
+    if state.manifest is None or (state.deleted_at is not None and not state.returned):
         return ()
     return (JobDeleted(at=gone.at),)
 

@@ -111,7 +111,7 @@ def _evolve_life(state: RayJobState, event: events.LifeEvent) -> RayJobState:  #
         case events.JobFailed():
             return _job_failed(state, event)
         case events.JobDeleted():
-            return replace(state, deleted_at=event.at)
+            return replace(state, deleted_at=event.at, returned=False)
         case events.SuspensionPostponed():
             return replace(state, suspension_postponed=True)
         case events.ClusterKept() | events.ClusterCovered():
@@ -233,6 +233,7 @@ def _manifest_received(state: RayJobState, event: events.ManifestReceived) -> Ra
         refused=() if changed else state.refused,
         repeated=() if changed else state.repeated,
         suspension_postponed=state.suspension_postponed and manifest.spec.suspend,
+        returned=state.deleted_at is not None,
     )
     return with_what_is_due(received, event.at) if changed else received
 

@@ -30,6 +30,8 @@ CLEANING = frozenset({Phase.RETRYING, Phase.SUSPENDING})
 def called_for(state: RayJobState) -> tuple[DesiredEffect, ...]:
     """Return every effect that the state calls for, whether it has to wait or not."""
     manifest = state.manifest
+    if manifest is not None and state.returned and manifest.finalizer:
+        return (DesiredEffect(kind=EffectKind.REMOVE_FINALIZER, name="rayjob"),)
     if is_dormant(state) or manifest is None:
         return ()
     return tuple(_farewell(state, manifest) if is_leaving(state) else _life(state, manifest))

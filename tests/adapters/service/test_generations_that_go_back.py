@@ -11,7 +11,8 @@ import pytest
 
 from jobledger.core.forensics.replay.replay import replay
 from jobledger.core.ports.cluster import JOBSETS, RAYJOBS, TRAINJOBS
-from jobledger.core.values.documents import number
+from jobledger.core.rayjob.names import FINALIZER
+from jobledger.core.values.documents import items, number
 from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP
@@ -130,6 +131,35 @@ def test_a_rayjob_that_is_deleted_after_its_end_goes() -> None:
     assert world.phase("train") == "Complete", "what has ended stays ended"
     world.cluster.delete(RAYJOBS, "ml", "train")
     world.run(lambda: world.job("train") == {}, "the object to go")
+
+
+@how
+@pytest.mark.parametrize("goes", [False, True], ids=["deleted later", "on its way out"])
+def test_a_rayjob_that_was_gone_and_is_back_may_go(*, goes: bool, anew: bool) -> None:
+    """It is left alone until then; its finalizer would keep it, and its namespace, for ever."""
+    world, stream = a_running_rayjob()
+    kept = [FINALIZER, "example.com/slow"]
+    world.cluster.merge_patch(RAYJOBS, "ml", "train", {"metadata": {"finalizers": kept}})
+    if goes:
+        world.cluster.delete(RAYJOBS, "ml", "train")
+
+    def go(world: ServiceWorld) -> None:
+        if not goes:
+            world.cluster.delete(RAYJOBS, "ml", "train")
+        settle(world)
+        world.cluster.merge_patch(RAYJOBS, "ml", "train", {"metadata": {"finalizers": []}})
+
+    lose(world, go, anew=anew)
+    before = told(world, stream)
+    if not goes:
+        assert before[-1] == "JobDeleted"
+        assert world.job("train") != {}, "it is back, and left alone"
+        world.cluster.delete(RAYJOBS, "ml", "train")
+    world.run(
+        lambda: FINALIZER not in items(world.job("train"), "metadata", "finalizers"),
+        "it to be let go",
+    )
+    assert replayed(world, stream) == ((), ())
 
 
 @how

@@ -108,15 +108,29 @@ def test_a_pod_that_loses_the_label_by_which_it_is_watched_may_come_back() -> No
     assert bench.live.has_child("Pod", "uid-of-head")
 
 
+def test_a_job_that_went_may_be_back_where_everything_is_listed_anew() -> None:
+    """As after a restore of etcd; one of another kind is not asked about."""
+    bench = Bench()
+    job = bench.job()
+    live = ObjectCache()
+    live.drop_job("RayJob", job.identity.uid)
+    live.doubt("TrainJob")
+    live.put_job(job)
+    assert live.jobs() == []
+    live.doubt("RayJob")
+    live.put_job(job)
+    assert live.jobs() == [job]
+
+
 def test_what_went_long_ago_is_not_remembered() -> None:
     """The memory for it has a bound."""
     bench = Bench()
     job = bench.job()
     live = ObjectCache()
-    live.drop_job(job.identity.uid)
+    live.drop_job("RayJob", job.identity.uid)
     live.put_job(job)
     assert live.jobs() == []
     for number in range(GONE_MAX):
-        live.drop_job(f"uid-{number}")
+        live.drop_job("RayJob", f"uid-{number}")
     live.put_job(job)
     assert [text(item.manifest, "metadata", "name") for item in live.jobs()] == ["train"]

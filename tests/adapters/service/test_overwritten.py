@@ -157,6 +157,41 @@ def test_nothing_is_known_of_a_status_that_nobody_here_has_written() -> None:
     assert not kept.is_drifted()
 
 
+def test_what_was_seen_before_etcd_went_back_is_no_overwriting() -> None:
+    """Else the same would be written for ever: an earlier version can be later than all seen."""
+    theirs, ours = {"jobDeploymentStatus": "Waiting"}, {"jobDeploymentStatus": "Running"}
+    kept = Kept()
+    kept.see("900", theirs)
+    kept.sends(ours)
+    kept.note("101", ours, b"meant")
+    assert not kept.is_drifted()
+    kept.see("102", theirs)
+    assert kept.is_drifted()
+
+
+def test_what_is_shown_once_etcd_went_back_is_mended() -> None:
+    """Its versions are before ours, and stay so for long."""
+    theirs, ours = {"jobDeploymentStatus": "Waiting"}, {"jobDeploymentStatus": "Running"}
+    kept = Kept()
+    kept.sends(ours)
+    kept.note("900", ours, b"meant")
+    kept.see("101", theirs)
+    assert not kept.is_drifted(), "told late"
+    kept.see("101", theirs, went_back=True)
+    assert kept.is_drifted()
+    kept.see("102", ours)
+    assert not kept.is_drifted()
+
+
+def test_what_is_told_while_a_write_is_under_way_is_overwriting() -> None:
+    theirs, ours = {"jobDeploymentStatus": "Waiting"}, {"jobDeploymentStatus": "Running"}
+    kept = Kept()
+    kept.sends(ours)
+    kept.see("102", theirs)
+    kept.note("101", ours, b"meant")
+    assert kept.is_drifted()
+
+
 def over(**spec: object) -> tuple[ServiceWorld, StreamId]:
     """Return a world with a job that has ended."""
     world = ServiceWorld()

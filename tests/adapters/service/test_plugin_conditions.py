@@ -17,7 +17,7 @@ from jobledger.core.trainjob.building.framework import Plugin, PluginCondition
 from jobledger.core.trainjob.events import PluginConditionsObserved
 from jobledger.core.trainjob.plugins import all_plugins
 from jobledger.core.trainjob.policy import TrainPolicy
-from jobledger.core.values.documents import Manifest, text
+from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import StreamId
 from tests.support.memory_kinds import WORKLOADS
 from tests.support.service_world import DOOR
@@ -146,7 +146,7 @@ def test_an_end_is_told_after_what_a_plugin_makes_of_it_or_both_are_passed_over(
     around.inbox.take(1000, 0)
     jobset = world.cluster.get(JOBSETS, "ml", "train")
     assert jobset is not None
-    later = {**jobset["metadata"], "resourceVersion": "999999"}
+    later = {**child(jobset, "metadata"), "resourceVersion": "999999"}
     ended = {"conditions": [{"type": "Completed", "status": "True"}]}
     DependentListener(around, JOBSETS.kind).seen(
         {**jobset, "metadata": later, "status": ended}, world.clock.now()

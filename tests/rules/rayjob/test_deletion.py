@@ -39,6 +39,8 @@ STARTED = DeletionStarted(at=after(60))
 STOPPED = asked(STOP, submission_of(), address=ADDRESS, generation=2)
 RELEASED = asked(LET_GO, generation=2)
 DELETED = JobDeleted(at=WHEN)
+GONE = (*working(), LEAVING, done(STOP, 61), done(LET_GO, 62), manifest_gone())
+BACK = manifest(950, generation=3, finalizer=True, deleting=True)
 
 
 @table(
@@ -146,6 +148,34 @@ DELETED = JobDeleted(at=WHEN)
         rule="after the end of the stream nothing is news",
         given=(*working(), manifest_gone()),
         when=LEAVING,
+    ),
+    Row(
+        rule="nor is an object that is back, as after a restore of etcd, unless it is to go",
+        given=GONE,
+        when=manifest(950, generation=3, finalizer=True),
+    ),
+    Row(
+        rule="one that is back and is to go is let go, or it would wait for its finalizer for ever",
+        given=GONE,
+        when=BACK,
+        then=(received(BACK), asked(LET_GO, generation=3)),
+    ),
+    Row(
+        rule="one that waits for no finalizer of ours just goes",
+        given=GONE,
+        when=manifest(950, generation=3, deleting=True),
+    ),
+    Row(
+        rule="of one that was back it is told once more that it is gone",
+        given=(*GONE, BACK, done(LET_GO, 951)),
+        when=manifest_gone(952),
+        then=(DELETED,),
+    ),
+    Row(
+        rule="and with it goes what was under way",
+        given=(*GONE, BACK),
+        when=manifest_gone(952),
+        then=(DELETED, dropped(LET_GO, "rayjob")),
     ),
 )
 def test_deletion(row: Row) -> None:

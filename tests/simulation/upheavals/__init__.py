@@ -1,0 +1,24 @@
+"""What befalls all there is at once: a namespace ends, quotas last, jobs are deleted in other ways.
+
+In seeds from `FAR_FROM` on alone, so that the dice of older ones fall as they did.
+"""
+
+from typing import Protocol
+
+from tests.simulation.nature import Move
+
+FAR_FROM = 20_000_000
+"""From this seed on."""
+
+
+class Upheaval(Protocol):
+    """One kind of it."""
+
+    def possible(self) -> list[Move]:
+        """Return what happens by itself."""
+
+    def troubles(self) -> list[Move]:
+        """Return what can go wrong next."""
+
+    def wishes(self) -> list[Move]:
+        """Return what users may do next."""
