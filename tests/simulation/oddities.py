@@ -24,6 +24,7 @@ from jobledger.core.values.documents import Manifest, child, items, text
 from tests.simulation.batch_users import users_jobs
 from tests.simulation.kubernetes import SimulatedApi
 from tests.simulation.nature import SLOW_FINALIZER, Move
+from tests.simulation.retry_options import edited
 from tests.simulation.users import strategy
 
 ODD_FROM = 2_000_000
@@ -47,6 +48,8 @@ class Oddities:
     present: bool
     wide: bool = False
     """Whether RayJobs are handed over to other controllers, taken back, and restored."""
+    options: bool = False
+    """Whether what is asked for about their retries is edited."""
     _backups: dict[str, Manifest] = field(default_factory=dict)
     """RayJobs as they were at some instant, by their names."""
 
@@ -86,6 +89,8 @@ class Oddities:
                 edits = _of_job()
             if self.wide and of is RAYJOBS:  # of others the field never changes
                 edits = chain(edits, _of_control(spec))
+            if self.options and of is RAYJOBS:
+                edits = chain(edits, _of_options(self.dice))
             for what, edit in edits:
                 yield f"oddly {what} {name}", partial(self._edit, of, job, edit)
 
@@ -165,6 +170,12 @@ def _of_control(spec: Manifest) -> Iterator[tuple[str, Edit]]:
         yield "take back", lambda new, _: new.pop("managedBy")
     else:
         yield "hand over", lambda new, _: new.update(managedBy=ELSEWHERE)
+
+
+def _of_options(dice: Random) -> Iterator[tuple[str, Edit]]:
+    """Yield twice that something about retries is asked for otherwise."""
+    for name, value in (edited(dice), edited(dice)):
+        yield f"ask {value or 'no'} {name} of", partial(_annotate, name, value)
 
 
 def _of_trainjob() -> Iterator[tuple[str, Edit]]:

@@ -106,7 +106,7 @@ class TrainWitness:
         owner, name = trainjob_owner(change.document), text(change.document, "metadata", "name")
         if change.kind == "gone" and not change.by:
             self.removed[owner] += 1
-        if not change.by or is_late:
+        if not change.by or is_late or not owner:  # or orphaned since it was looked at
             return
         story = self.story(self.streams[owner])
         if change.kind == "seen" and change.before is None:

@@ -14,6 +14,7 @@ from tests.rules.rayjob.jobs import CLUSTER_SPEC
 from tests.simulation.heads import SimulatedHeads
 from tests.simulation.kubernetes import SimulatedApi
 from tests.simulation.nature import Move
+from tests.simulation.retry_options import drawn
 
 NAMESPACE = "ml"
 SHARED = "shared"
@@ -41,6 +42,8 @@ class Users:
     creations_left: int
     wide: bool = False
     """Whether jobs may be of SidecarMode, and name their submission."""
+    options: bool = False
+    """Whether they ask for more about their retries."""
 
     def __post_init__(self) -> None:
         self.share()
@@ -87,6 +90,8 @@ class Users:
             annotations[JOB_DEADLINE_ANNOTATION] = "40s"
         if self.creations_left % 3 == 2:
             annotations["jobledger.dev/retry-on"] = "same-cluster"
+        if self.options:
+            annotations |= drawn(self.dice)
         metadata = {"name": name, "namespace": NAMESPACE, "annotations": annotations}
         api_version = RAYJOBS.api_version
         job: dict[str, Any] = {"metadata": metadata, "spec": spec}

@@ -44,9 +44,10 @@ from tests.simulation.profile import (
 )
 from tests.simulation.reflectors import Reflectors
 from tests.simulation.replica import Ports, Replica, Surrounding
+from tests.simulation.retry_options import OPTIONS_FROM
 from tests.simulation.setting_back import Losses, is_forged
 from tests.simulation.train_users import TrainUsers
-from tests.simulation.upheavals import FAR_FROM, Upheaval
+from tests.simulation.upheavals import FAR_FROM, Upheaval, has_upheavals
 from tests.simulation.upheavals.backups import Backups
 from tests.simulation.upheavals.cascades import Cascades
 from tests.simulation.upheavals.etcd import EtcdRestores
@@ -108,16 +109,16 @@ class World:
         rayjobs = self.seed // TRAINS_EVERY % 2 if with_trains else jobs
         if with_batches:
             rayjobs = self.seed // BATCHES_EVERY // 2 % 2
-        wide = self.seed >= WIDE_FROM
-        self.users = Users(self.api, self.heads, self.dice, rayjobs, wide)
+        wide, options = self.seed >= WIDE_FROM, self.seed >= OPTIONS_FROM
+        self.users = Users(self.api, self.heads, self.dice, rayjobs, wide, options)
         self.head_pods = HeadPods(self.nature, wide, self.seed >= FAR_FROM)
         self.intruders = Intruders(self.nature, wide)
         self.train_users = TrainUsers(self.api, self.dice, jobs if with_trains else 0, wide)
         self.batch_users = BatchUsers(self.api, self.dice, jobs if with_batches else 0)
         self.jobsets = JobSetNature(self.api, self.nature)
         self.batch_jobs = BatchNature(self.api, self.nature)
-        self.oddities = Oddities(self.api, self.dice, self.seed >= ODD_FROM, wide)
-        self.upheavals = self._upheavals(present=self.seed >= FAR_FROM)
+        self.oddities = Oddities(self.api, self.dice, self.seed >= ODD_FROM, wide, options)
+        self.upheavals = self._upheavals(present=has_upheavals(self.seed))
         self._kinds = ("RayJob", *["TrainJob"] * with_trains, *["Job"] * with_batches)
         self.faults = Faults(self.profile, self.dice, self.clock.monotonic, self._allow)
         if with_trains:

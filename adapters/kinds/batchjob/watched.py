@@ -105,6 +105,7 @@ class BatchJobListener:
     def synced(self, at: Instant) -> None:
         """Pass on that all Jobs have been told."""
         del at
+        self._around.forget_unlisted(ATTEMPT)
         self._around.synced(WATCH)
 
     def interrupted(self, since: Instant, until: Instant, reason: str) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from jobledger.adapters.service.objects.kept_children import CachedChild
-from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime, ObjectCache
+from jobledger.adapters.service.objects.kept_children import CachedChild, CachedRuntime
+from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.objects.packing import unpack
 from jobledger.adapters.service.objects.runtime_env import parse_runtime_env
 from jobledger.core.log.redaction.redact import LateSecrets, Redactor, joined, secrets_in

@@ -1,4 +1,4 @@
-"""The objects that belong to jobs, as their watches told of them last; and what went last."""
+"""What belongs to jobs or runs them, as their watches told of it last; and what went last."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -50,6 +50,24 @@ class CachedChild:
     def secrets_when_asked(self) -> LateSecrets:
         """Return the secrets that it declares, for which it is looked through when asked."""
         return LateSecrets(lambda: self.declared(self.manifest))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedRuntime:
+    """A TrainingRuntime or ClusterTrainingRuntime that is there."""
+
+    uid: str
+    version: str
+    digest: str
+    """Keyed digest of what decides about a build."""
+    packed: bytes
+    secrets: LateSecrets | None = None
+    """The secrets that it declares; None: no job needed it yet."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """Return the whole object."""
+        return unpack(self.packed)
 
 
 class Children:

@@ -7,13 +7,18 @@ submitters only what is needed to tell them again. Safe to use from many threads
 import dataclasses
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Container, Hashable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from jobledger.adapters.service.objects.job_owners import JobOwners
-from jobledger.adapters.service.objects.kept_children import CachedChild, Children, Gone
+from jobledger.adapters.service.objects.kept_children import (
+    CachedChild,
+    CachedRuntime,
+    Children,
+    Gone,
+)
 from jobledger.adapters.service.objects.packing import pack, unpack, unpack_any
 from jobledger.adapters.service.objects.uids_by import UidsBy
 from jobledger.core.jobs.control.status_writers import StatusWriter
@@ -134,24 +139,6 @@ def version_is_older(version: str, than: str) -> bool:
     return version.isdigit() and than.isdigit() and int(version) < int(than)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class CachedRuntime:
-    """A TrainingRuntime or ClusterTrainingRuntime that is there."""
-
-    uid: str
-    version: str
-    digest: str
-    """Keyed digest of what decides about a build."""
-    packed: bytes
-    secrets: LateSecrets | None = None
-    """The secrets that it declares; None: no job needed it yet."""
-
-    @property
-    def manifest(self) -> Manifest:
-        """Return the whole object."""
-        return unpack(self.packed)
-
-
 def _owns(job: CachedJob, child: CachedChild) -> bool:
     """Return whether a child that names a job's UID is the job's.
 
@@ -183,18 +170,33 @@ class ObjectCache:
         self._runtimes: dict[tuple[str, str, str], CachedRuntime] = {}
         self._doubted: set[Hashable] = set()
 
-    def doubt(self, kind: str) -> None:
+    def doubt(self, kind: str, *, jobs: bool = False) -> None:
         """Take the next version of each object of a kind for the newest, whatever its number.
 
         Everything is listed anew: an etcd that was restored counts from an earlier version on, and
-        may show jobs and children again that had gone.
+        may show again what had gone. A `Job` may be a job, or what is made for one.
         """
         with self._lock:
-            self._gone.pop(kind, None)
+            if jobs:
+                self._gone.pop(kind, None)
+                self._doubted.update(uid for uid, job in self._jobs.items() if job.kind == kind)
+                return
             self._gone_children.pop(kind, None)
-            self._doubted.update(uid for uid, job in self._jobs.items() if job.kind == kind)
             self._doubted.update(self._children[kind].by_uid)
             self._doubted.update(key for key in self._runtimes if key[0] == kind)
+
+    def drop_unlisted(self, kind: str, waiting: Container[str]) -> None:
+        """Forget children of a kind of which a new list, which is whole by now, has not told.
+
+        They came by an answer and went before their watch told of them: so it does not tell that
+        they are gone. What is `waiting`, by its UID, was told.
+        """
+        with self._lock:
+            children = self._children[kind]
+            for uid in [one for one in children.by_uid if one in self._doubted]:
+                if uid not in waiting:
+                    self._doubted.discard(uid)
+                    children.drop(uid)
 
     def is_older(self, key: Hashable, version: str, than: str) -> bool:
         """Return whether a version of an object (by UID; a runtime by its key) is an older one."""

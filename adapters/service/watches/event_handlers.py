@@ -221,6 +221,11 @@ class EventHandlers:
                 finally:
                     self.taken_up.discard(uid)
 
+    def forget_unlisted(self, kind: str) -> None:
+        """Forget children of a kind that a new list, which is whole, has not told of."""
+        with self.telling:
+            self.live.drop_unlisted(kind, self.waiting)
+
     def remembered(self, made: type[Memory]) -> Memory:
         """Return what a kind of job keeps between sightings, made when it is first asked for."""
         with self.telling:

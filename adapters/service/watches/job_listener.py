@@ -219,7 +219,7 @@ def tell_gap(
     around: EventHandlers, kind: str, source: str, since: Instant, until: Instant, reason: str
 ) -> None:
     """Tell every job of a kind that changes of a kind of object may have been missed."""
-    around.live.doubt(source)
+    around.live.doubt(source, jobs=source == kind)
     for job in around.live.jobs():
         if job.kind != kind:
             continue

@@ -12,8 +12,8 @@ from functools import partial
 import msgspec
 
 from jobledger.adapters.service.objects.declared_secrets import secrets_of
-from jobledger.adapters.service.objects.kept_children import CachedChild
-from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime
+from jobledger.adapters.service.objects.kept_children import CachedChild, CachedRuntime
+from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.objects.packing import pack, unpack
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.core.log.redaction.redact import LateSecrets

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from jobledger.adapters.kinds.batchjob.watched import BatchJobListener
 from jobledger.adapters.kinds.rayjob.watching.listeners import ChildListener
 from jobledger.adapters.kinds.trainjob.watching.listeners import DependentListener, RuntimeListener
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
@@ -77,6 +78,47 @@ def test_what_a_new_list_tells_counts_whatever_its_version(kind: str) -> None:
     assert version_of(bench, kind) == "100"
     listener.seen(shown(manifest, 90), NOON)
     assert version_of(bench, kind) == "100", "told late again"
+
+
+CHILDREN = ("RayCluster", "Job", "JobSet", "ConfigMap")
+
+
+@pytest.mark.parametrize("kind", CHILDREN)
+def test_what_came_by_a_look_and_is_not_listed_is_known_no_more(kind: str) -> None:
+    """It went before its watch told of it, which broke off meanwhile: nobody tells that."""
+    bench = Bench()
+    make, manifest = LISTENERS[kind]
+    listener = make(bench.around)
+    listener.seen(shown(manifest, 900), NOON)
+    listener.interrupted(NOON, NOON, "410 Gone")
+    assert version_of(bench, kind) == "900", "as long as the list is not whole"
+    listener.synced(NOON)
+    assert version_of(bench, kind) is None
+    listener.seen(shown(manifest, 901), NOON)
+    assert version_of(bench, kind) == "901", "it was not told to be gone, and may be there"
+
+
+@pytest.mark.parametrize("kind", CHILDREN)
+def test_what_is_listed_stays(kind: str) -> None:
+    bench = Bench()
+    make, manifest = LISTENERS[kind]
+    listener = make(bench.around)
+    listener.seen(shown(manifest, 900), NOON)
+    listener.interrupted(NOON, NOON, "410 Gone")
+    listener.seen(shown(manifest, 900), NOON)
+    listener.synced(NOON)
+    assert version_of(bench, kind) == "900"
+
+
+def test_submitters_stay_while_another_watch_of_jobs_is_taken_anew() -> None:
+    bench = Bench()
+    make, manifest = LISTENERS["Job"]
+    submitters, users = make(bench.around), BatchJobListener(bench.around)
+    submitters.seen(shown(manifest, 900), NOON)
+    users.interrupted(NOON, NOON, "410 Gone")
+    users.synced(NOON)
+    submitters.synced(NOON)
+    assert version_of(bench, "Job") == "900"
 
 
 def test_a_write_of_our_own_after_it_counts_as_well() -> None:

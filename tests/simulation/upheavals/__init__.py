@@ -6,9 +6,15 @@ In seeds from `FAR_FROM` on alone, so that the dice of older ones fall as they d
 from typing import Protocol
 
 from tests.simulation.nature import Move
+from tests.simulation.retry_options import OPTIONS_FROM
 
 FAR_FROM = 20_000_000
 """From this seed on."""
+
+
+def has_upheavals(seed: int) -> bool:
+    """Return whether a run has any; of those with options of retries every second one."""
+    return seed >= FAR_FROM and (seed < OPTIONS_FROM or seed % 2 == 1)
 
 
 class Upheaval(Protocol):

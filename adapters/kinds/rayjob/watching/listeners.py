@@ -153,6 +153,7 @@ class ChildListener:
     def synced(self, at: Instant) -> None:
         """Pass on that all children have been told."""
         del at
+        self._around.forget_unlisted(self._kind)
         self._around.synced(self._kind)
 
     def interrupted(self, since: Instant, until: Instant, reason: str) -> None:

@@ -25,7 +25,8 @@ from jobledger.adapters.service.effects.context import (
     exactly,
     is_of_an_earlier_job,
 )
-from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime, kept_as
+from jobledger.adapters.service.objects.kept_children import CachedRuntime
+from jobledger.adapters.service.objects.object_cache import CachedJob, kept_as
 from jobledger.core.errors import (
     ClusterError,
     ObjectChanged,

@@ -30,7 +30,8 @@ from jobledger.adapters.service.objects.declared_secrets import (
     secrets_of_parts,
     secrets_of_runtime,
 )
-from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime
+from jobledger.adapters.service.objects.kept_children import CachedRuntime
+from jobledger.adapters.service.objects.object_cache import CachedJob
 from jobledger.adapters.service.objects.packing import pack
 from jobledger.core.errors import ClusterError, RequestThrottled
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect

@@ -14,8 +14,12 @@ from jobledger.adapters.kinds.trainjob.watching.observations import (
 )
 from jobledger.adapters.kinds.trainjob.watching.plugin_conditions import PluginConditions
 from jobledger.adapters.kinds.trainjob.watching.progress import ProgressReports, read_progress
-from jobledger.adapters.service.objects.kept_children import CachedChild, secrets_of_object
-from jobledger.adapters.service.objects.object_cache import CachedJob, CachedRuntime, kept_as
+from jobledger.adapters.service.objects.kept_children import (
+    CachedChild,
+    CachedRuntime,
+    secrets_of_object,
+)
+from jobledger.adapters.service.objects.object_cache import CachedJob, kept_as
 from jobledger.adapters.service.objects.packing import pack
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import marked, tell_gap
@@ -206,6 +210,7 @@ class DependentListener:
     def synced(self, at: Instant) -> None:
         """Pass on that all objects of the kind have been told."""
         del at
+        self._around.forget_unlisted(self._kind)
         self._around.synced(self._kind)
 
     def interrupted(self, since: Instant, until: Instant, reason: str) -> None:
