@@ -37,7 +37,6 @@ from jobledger.core.values.ids import NAMESPACE
 from jobledger.core.values.instants import Instant, rfc3339
 from tests.simulation.documents import (
     Document,
-    Path,
     entry,
     field_at,
     lasting,
@@ -49,10 +48,8 @@ from tests.simulation.documents import (
     without,
     without_fields,
 )
+from tests.simulation.etcd_state import Backup, EtcdState, Place, uid_of
 from tests.support.job_status_rules import problems
-
-Place = tuple[str, str, str]
-"""Plural, namespace, name."""
 
 Admission = Callable[[Resource, Manifest], None]
 """Raises what an API server answers to an object that it does not take."""
@@ -71,41 +68,22 @@ class Change:
     """Which process wrote it; empty: not the controller."""
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """All that etcd holds."""
-
-    objects: dict[Place, "Document"]
-    applied: dict[Place, frozenset[str]]
-    sent: dict[Place, frozenset[Path]]
-    version: int
-
-
-class SimulatedApi(Cluster):
+class SimulatedApi(EtcdState, Cluster):
     """One API server. `told` is called with every change, in their order."""
 
     def __init__(
         self, now: Callable[[], Instant], seed: int, admits: Admission = lambda *_: None
     ) -> None:
         """Take the time, and what refuses a new object; nothing: it may be as odd as it likes."""
+        super().__init__()
         self._admits = admits
         self._now = now
         self._seed = seed
-        self._objects: dict[Place, Document] = {}
-        self._namespaces = {"default", "ml"}
-        self.terminating: set[str] = set()
-        """Namespaces that are on their way out: nothing is made in them any more."""
         self.refused: set[tuple[str, str]] = set()
         """What a quota or policy refuses to the controller: create, delete, status or change, and
         the plural of a kind."""
-        self._resources: dict[Place, Resource] = {}
         self._notes: dict[str, Manifest] = {}
         """Kubernetes Events by their names."""
-        self._applied: dict[Place, frozenset[str]] = {}
-        """The fields of each status that we have sent last."""
-        self._sent: dict[Place, frozenset[Path]] = {}
-        """The fields of each object that we have applied last."""
-        self._version = 1  # as etcd begins: no object ever has that one
         self._made = 0
         self.told: list[Callable[[Change], None]] = []
         self.admit: Callable[[], Sequence[str]] = tuple
@@ -343,55 +321,26 @@ class SimulatedApi(Cluster):
             {"metadata": {"uid": text(metadata, "uid"), "finalizers": finalizers}},
         )
 
-    def takes(self, namespace: str) -> bool:
-        """Return whether a namespace is there, and not on its way out."""
-        return namespace in self._namespaces and namespace not in self.terminating
-
-    def add_namespace(self, namespace: str) -> None:
-        """Have a namespace."""
-        self._namespaces.add(namespace)
-
-    def drop_namespace(self, namespace: str) -> None:
-        """Have a namespace no more; nothing is in it."""
-        self._namespaces.discard(namespace)
-        self.terminating.discard(namespace)
-
-    def of_namespace(self, namespace: str) -> Iterator[tuple[Resource, Manifest]]:
-        """Yield all objects of a namespace, with their kinds."""
-        for place, item in list(self._objects.items()):
-            if place[1] == namespace:
-                yield self._resources[place], item
-
     def _allow(self, verb: str, resource: Resource) -> None:
         """Refuse to the controller what a quota or policy does not let it do."""
         if self.writer and (verb, resource.plural) in self.refused:
             raise RequestForbidden(f"a policy lets nobody {verb} {resource.plural}")
-
-    def back_up(self) -> Backup:
-        """Return all that is there. Namespaces and Kubernetes Events are left out."""
-        return Backup(dict(self._objects), dict(self._applied), dict(self._sent), self._version)
 
     def restore(self, backup: Backup) -> Sequence[Place]:
         """Have again what was there, versions included; return what is not there any more.
 
         Watches have to be ended before. What lives outside of etcd is told.
         """
-        before, self._objects = (
-            self._objects,
-            {place: item for place, item in backup.objects.items() if self.takes(place[1] or "ml")},
-        )
-        self._applied, self._sent = dict(backup.applied), dict(backup.sent)
-        self._version = backup.version
-        gone = [place for place in before if place not in self._objects]
+        before = self._put_back(backup)
         for place in before:
-            if _uid(before[place]) != _uid(self._objects.get(place)):
+            if uid_of(before[place]) != uid_of(self._objects.get(place)):
                 self._tell(place, "gone", before[place], before[place])
         for place, item in self._objects.items():
             known = before.get(place)
             if known is not item:
-                same = known is not None and _uid(known) == _uid(item)
+                same = uid_of(known) == uid_of(item)
                 self._tell(place, "seen", item, known if same else None)
-        return gone
+        return [place for place in before if place not in self._objects]
 
     def orphans(self) -> Sequence[tuple[Resource, Manifest]]:
         """Return the objects whose owner is gone, unless they are on their way out."""
@@ -445,7 +394,3 @@ class SimulatedApi(Cluster):
         change = Change(self._resources[place], kind, document, before, self.writer)
         for tell in list(self.told):
             tell(change)
-
-
-def _uid(item: Manifest | None) -> str:
-    return text(item, "metadata", "uid") if item is not None else ""

@@ -11,8 +11,9 @@ from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, TRAIN
 from jobledger.core.rayjob.observations.children import dashboard_address
 from jobledger.core.values.documents import Manifest, text
 from tests.simulation.batch_users import is_given
+from tests.simulation.etcd_state import Backup, Place
 from tests.simulation.head_pods import HeadPods
-from tests.simulation.kubernetes import Backup, Change, Place
+from tests.simulation.kubernetes import Change
 from tests.simulation.nature import Move, Nature
 
 RESTORES_MAX = 2
