@@ -12,6 +12,7 @@ import pytest
 from tests.simulation.head_pods import WIDE_FROM
 from tests.simulation.profile import has_batches
 from tests.simulation.report import failure
+from tests.simulation.retry_options import OPTIONS_FROM
 from tests.simulation.run import Run
 from tests.simulation.upheavals import FAR_FROM
 
@@ -58,6 +59,9 @@ FAR_TELLING = (20000181, 20000255, 20000552)
 
 FAR_SEEDS = 50
 """How many are run with namespaces that end, cascades, lasting refusals and restores of etcd."""
+
+OPTIONS_TELLING = (30000001, 30000003, 30000010)
+"""As `TELLING`, of these seeds."""
 
 TAKEN_OVER = (1053, 85)
 """Seeds in which a job of each kind is taken over, by the dice of today; then the others."""
@@ -109,6 +113,27 @@ def test_the_first_of_these_seeds_meet_all_that_is_new_in_them() -> None:
     wanted |= {"a stranger makes JobSet", "another takes the place of fit", "toggles JobSet"}
     met: set[str] = set()
     for seed in (*WIDE_TELLING, *range(WIDE_FROM, WIDE_FROM + 200)):
+        if met == wanted:
+            break
+        lines: list[str] = []
+        Run(seed, lines.append).to_the_end()
+        met |= {what for what in wanted if what in "\n".join(lines)}
+    assert met == wanted
+
+
+@pytest.mark.parametrize("loses", [False, True], ids=["", "set back"])
+def test_retries_are_asked_for_in_many_ways_and_labels_are_taken(loses: bool) -> None:
+    seeds = range(OPTIONS_FROM, OPTIONS_FROM + CHUNK)
+    failed = [text for seed in seeds if (text := failure(seed, loses=loses))]
+    assert not failed, "\n\n".join(failed)
+
+
+def test_the_first_of_these_seeds_meet_what_is_asked_for() -> None:
+    """As below: what no seed ever does is not tested."""
+    wanted = {"FailureNoticed", "PodsObserved", "jobledger.dev/retry-policy of"}
+    wanted |= {"AnnotationsRejected", "somebody takes the labels from", "RetryGranted"}
+    met: set[str] = set()
+    for seed in (*OPTIONS_TELLING, *range(OPTIONS_FROM, OPTIONS_FROM + 200)):
         if met == wanted:
             break
         lines: list[str] = []

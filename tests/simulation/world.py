@@ -53,6 +53,7 @@ from tests.simulation.upheavals.cascades import Cascades
 from tests.simulation.upheavals.etcd import EtcdRestores
 from tests.simulation.upheavals.namespaces import NamespaceEnds
 from tests.simulation.upheavals.refusals import Refusals
+from tests.simulation.upheavals.relabelling import Relabelling
 from tests.simulation.users import SECRET, Users
 from tests.simulation.witness import Violation, WatchedStore, Witness, require
 from tests.support.memory.clock import SimulatedClock
@@ -145,6 +146,7 @@ class World:
             Cascades(self.nature, present),
             Refusals(self.api, self.dice, lambda: self.faults.calm, present),
             Backups(self.api, self.witness.batches.restored, present),
+            Relabelling(self.api, present and self.seed >= OPTIONS_FROM),
             EtcdRestores(
                 self.nature, self.head_pods, self._end_watches, present and has_restores(self.seed)
             ),
