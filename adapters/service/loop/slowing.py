@@ -87,7 +87,7 @@ class Slowing:
                 self._left_out.remove(stream)
                 self.tell_anew(stream)
         self._take_up()
-        put_off = {stream for stream, _ in self._put_off}
+        put_off = {stream for stream, _ in list(self._put_off)}  # watches add to it meanwhile
         self._metrics.jobs_slowed.set(len(self._held.keys() | put_off))
         return admitted
 

@@ -66,7 +66,8 @@ class FirstLooks:
                 self._since[shard] = epoch, now
                 self._fresh = {item for item in self._fresh if item[0] != shard}
                 self._fresh |= {(shard, kind) for kind in self.synced.unlisted()}
-        for stream in [stream for stream, at in self._looked.items() if at < self._from(stream)]:
+        looked = list(self._looked.items())  # in one step: the workers add to it
+        for stream in [stream for stream, at in looked if at < self._from(stream)]:
             del self._looked[stream]
 
     def forget(self) -> None:
