@@ -13,6 +13,8 @@ CONFIRMATIONS_EVERY = timedelta(minutes=3)
 def sum_up(around: EventHandlers, slots: Slots, at: Instant) -> None:
     """Tell jobs what was seen unchanged for a while, and what was held back of them meanwhile."""
     for stream in around.confirmations.older_than(at - CONFIRMATIONS_EVERY):
+        if not around.inbox.is_settled(stream):
+            continue  # while the ledger is away the inbox does not fill with sums: this one grows
         total = around.confirmations.take(stream)
         if total is not None and slots.held(stream) is not None:
             around.inbox.put(stream, total)

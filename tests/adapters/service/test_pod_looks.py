@@ -159,9 +159,21 @@ def test_what_is_found_again_in_the_same_state_is_told_now_and_then(bench: Looke
     bench.pod("w", {"ray.io/cluster": CLUSTER})
     look = bench.offer()
     assert look is not None
+    told = []
     for _ in range(2 * TOLD_AGAIN_AFTER):
         bench.clock.advance(look() or 0)
-    assert len({told.id for told in bench.seen()}) == 2
+        told += bench.seen()
+    assert len({one.id for one in told}) == 2
+
+
+def test_what_is_found_again_is_not_told_while_it_waits(bench: LookedAt) -> None:
+    bench.waits(failing=False, wait_for_pods=True)
+    bench.pod("w", {"ray.io/cluster": CLUSTER})
+    look = bench.offer()
+    assert look is not None
+    for _ in range(10 * TOLD_AGAIN_AFTER):
+        bench.clock.advance(look() or 0)
+    assert len(bench.seen()) == 1
 
 
 def test_what_is_found_is_told_if_it_is_something_else_or_the_state_has_changed(

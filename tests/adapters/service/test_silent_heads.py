@@ -4,16 +4,17 @@ from collections.abc import Callable
 
 import pytest
 
-from jobledger.adapters.kinds.rayjob.heads.polls import TOLD_AGAIN_AFTER
+from jobledger.core.catalogue import read_event
 from jobledger.core.errors import RayApiError, RayApiUnreachable, RayJobNotFound
+from jobledger.core.jobs.events import ObservationsConfirmed
 from jobledger.core.values.documents import child, text
 from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP
 from tests.support.service_world import ServiceWorld
 
-SECONDS = 1200
-INTERVAL = 3
+SECONDS, HOUR = 1200, 3600
+INTERVAL, SUM_UP_SECONDS = 3, 15
 SILENT = RayApiUnreachable("no answer")
 
 
@@ -77,4 +78,25 @@ def test_while_the_ledger_is_away_silence_does_not_fill_the_inbox(
         while service.polls.run_once():
             asked += 1
     assert asked > SECONDS / INTERVAL / 2
-    assert 0 < len(service.inbox) <= asked / TOLD_AGAIN_AFTER + 1
+    assert len(service.inbox) == 1
+
+
+def test_nor_do_answers_that_say_the_same_and_their_sums() -> None:
+    """Of each running job some eighty observations an hour waited, until the memory was full."""
+    world, stream = running()
+    service = world.service
+    for second in range(2 * HOUR):
+        world.clock.advance(1)
+        service.polls.run_once()
+        if second % SUM_UP_SECONDS == 0:
+            service.controller.sum_up()
+    assert len(service.inbox) <= 2
+    world.plane.holds = False
+    world.run(lambda: world.phase("train") == "Complete", "the job to be complete")
+    sums = [
+        event
+        for item in world.store.read_stream(stream)
+        if isinstance(event := read_event(item.record), ObservationsConfirmed)
+    ]
+    counted = sum(source.count for event in sums for source in event.sources)
+    assert counted > 2 * HOUR / INTERVAL / 2, "nothing of it is lost"

@@ -127,7 +127,8 @@ class _Look:
         last = self.told if state is self.told_in else None
         self.same += 1
         is_same = last is not None and replace(seen, id=last.id, at=last.at) == last
-        if is_same and self.same < TOLD_AGAIN_AFTER:
+        is_settled = self.looks.context.inbox.is_settled(self.stream)
+        if is_same and (self.same < TOLD_AGAIN_AFTER or not is_settled):
             return False
         self.told, self.told_in, self.same = seen, state, 0
         return True

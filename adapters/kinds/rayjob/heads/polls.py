@@ -281,7 +281,7 @@ class Polls(ThreadPool[tuple[float, StreamId], tuple[StreamId, _Target]]):
         except RayJobNotFound:
             parts.metrics.polls.labels("not_found").inc()
             self._reach.answered()
-            if self._is_news(target, "not found", looked=looked):
+            if self._is_news(stream, target, "not found", looked=looked):
                 self._tell_not_found(stream, target)
         except RayApiError as error:
             trouble = redactor.text(str(error), TROUBLE_CHARACTERS_MAX)
@@ -305,25 +305,30 @@ class Polls(ThreadPool[tuple[float, StreamId], tuple[StreamId, _Target]]):
         if info == target.last and not looked:
             parts.confirmations.count(stream, "Ray job", at)
             target.same += 1
-            if target.same < TOLD_AGAIN_AFTER:
+            if not self._is_told_again(stream, target):
                 return
         seen = see_answer(stream, target.job_id, info, redactor, at)
         target.last, target.trouble, target.same = info, "", 0
         parts.inbox.put(stream, seen)
 
-    def _is_news(self, target: _Target, trouble: str, *, looked: bool) -> bool:
+    def _is_news(self, stream: StreamId, target: _Target, trouble: str, *, looked: bool) -> bool:
         """Take note of why there was no answer; return whether it is to be told."""
         target.last = None
         target.same += 1
-        if trouble == target.trouble and not looked and target.same < TOLD_AGAIN_AFTER:
+        is_same = trouble == target.trouble and not looked
+        if is_same and not self._is_told_again(stream, target):
             return False
         target.trouble, target.same = trouble, 0
         return True
 
+    def _is_told_again(self, stream: StreamId, target: _Target) -> bool:
+        """Return whether the same is told once more: not while news of the job still waits."""
+        return target.same >= TOLD_AGAIN_AFTER and self._parts.inbox.is_settled(stream)
+
     def _unanswered(self, stream: StreamId, target: _Target, trouble: str, *, looked: bool) -> None:
         self._parts.metrics.polls.labels("unanswered").inc()
         self._reach.unanswered(trouble)
-        if self._is_news(target, f"unanswered: {trouble}", looked=looked):
+        if self._is_news(stream, target, f"unanswered: {trouble}", looked=looked):
             self._tell_unanswered(stream, target, trouble)
 
     def _tell_not_found(self, stream: StreamId, target: _Target) -> None:
