@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from jobledger.adapters.service.watches.ending import end_all
 from jobledger.adapters.service.watches.event_handlers import (
     EventHandlers,
     KindWatching,
@@ -161,8 +162,7 @@ class KindWatches:
     def stop(self) -> None:
         """End all watches."""
         with self._lock:
-            for subscription in self._subscriptions:
-                subscription.stop()
+            end_all(self._subscriptions)
 
     def ask_once(self) -> None:
         """Ask which other kinds are served, unless that was answered before."""

@@ -6,6 +6,7 @@ the same reason one is woken at a time, and one that watches the clock only if n
 
 import math
 import threading
+import time
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
@@ -17,6 +18,10 @@ Key = TypeVar("Key")
 """What waits for a thread, under its namespace."""
 Taken = TypeVar("Taken")
 """What a thread has taken to do."""
+
+STOP_SECONDS_MAX = 6.0
+"""How long a stop waits for all threads: a Pod has thirty seconds for everything, in the end of
+which its leases are to be given up."""
 
 
 class Timekeeper:
@@ -96,14 +101,15 @@ class ThreadPool(ABC, Generic[Key, Taken]):
             self._open = True
             self._timekeeper.wake_all()
 
-    def stop(self, timeout_seconds: float = 10.0) -> None:
-        """Let what is under way end, and drop what waits."""
+    def stop(self, timeout_seconds: float = STOP_SECONDS_MAX) -> None:
+        """Let what is under way end, for so long in all, and drop what waits."""
         with self._lock:
             self._stopping = True
             self._timekeeper.wake_all()
             threads = list(self._threads)
+        until = time.monotonic() + timeout_seconds
         for thread in threads:
-            thread.join(timeout_seconds)
+            thread.join(max(0.0, until - time.monotonic()))
 
     def run_once(self) -> bool:
         """Do one thing that is due now; return whether there was one."""

@@ -1,11 +1,14 @@
 """Which watches run: kinds of job that are not served, forbidden, or installed later."""
 
+import threading
+import time
 from collections.abc import Mapping, Sequence
 
 import pytest
 from structlog.testing import capture_logs
 
 from jobledger.adapters.kinds.registry import ADAPTERS
+from jobledger.adapters.service.watches import ending
 from jobledger.adapters.service.watches.event_handlers import WatchedKind
 from jobledger.core.errors import ClusterUnreachable, ObjectNotFound, RequestForbidden
 from jobledger.core.ports.cluster import (
@@ -20,6 +23,7 @@ from jobledger.core.ports.cluster import (
 )
 from tests.adapters.service.watching_desk import Desk
 from tests.contracts.cluster_listener import RecordingListener
+from tests.support.memory_cluster import Told
 from tests.support.records import NOON
 
 TRAINJOB_KINDS = {"TrainJob", "TrainingRuntime", "ClusterTrainingRuntime", "JobSet", "ConfigMap"}
@@ -247,3 +251,28 @@ def test_why_pods_are_not_watched_is_said_once_and_when_it_changes() -> None:
     said = [(refused, True), (refused, False), (refused, True), ("kind_watched", False)]
     assert of_pods(lines) == said
     assert len(desk.server.listeners[""]) == before + 1
+
+
+def test_all_watches_are_ended_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may wait for an answer: one after the other they took the whole grace of a Pod."""
+    desk, together = Desk(), threading.Barrier(3)
+    desk.ask()
+
+    def end(_: object) -> None:
+        together.wait(30)  # for the others, which come at the same time
+
+    monkeypatch.setattr(Told, "stop", end)
+    desk.watches._subscriptions = desk.watches._subscriptions[:3]  # noqa: SLF001 a few will do
+    desk.watches.stop()
+    assert not together.broken
+
+
+def test_a_watch_that_does_not_end_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, is_over = Desk(), threading.Event()
+    desk.ask()
+    monkeypatch.setattr(Told, "stop", lambda _: is_over.wait(60))
+    monkeypatch.setattr(ending, "STOP_SECONDS_MAX", 0.1)
+    began = time.monotonic()
+    desk.watches.stop()
+    assert time.monotonic() - began < 30
+    is_over.set()

@@ -2,9 +2,11 @@
 
 import random
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Event
 
 import pytest
 
@@ -364,3 +366,23 @@ def test_starting_and_stopping_from_many_threads_under_load_leaves_no_thread_beh
         assert ours == []
         assert len(workers._threads) in (0, 3)  # noqa: SLF001 started once, or never
         assert len(counted) <= 150
+
+
+def test_a_stop_waits_so_long_for_all_tasks_together() -> None:
+    """With eight threads that hang it took eighty seconds, and a Pod has thirty."""
+    workers, begun, is_over = Workers(SystemClock(), 8, a_namespace_each), Counter[int](), Event()
+    workers.start()
+    workers.open_gate()
+
+    def hang() -> None:
+        begun[threading.get_ident()] += 1
+        is_over.wait(60)
+
+    for number in range(8):
+        workers.submit(a_stream(str(number)), hang)
+    wait_until(lambda: len(begun) == 8, "all threads to hang")
+    began = time.monotonic()
+    workers.stop(1.0)
+    took = time.monotonic() - began
+    is_over.set()
+    assert 1.0 <= took < 4.0

@@ -22,7 +22,7 @@ from jobledger.adapters.kinds.rayjob.heads.reach import Reach
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.work.inbox import Inbox
-from jobledger.adapters.service.work.thread_pool import ThreadPool
+from jobledger.adapters.service.work.thread_pool import STOP_SECONDS_MAX, ThreadPool
 from jobledger.adapters.telemetry.dice import dice
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import Metrics
@@ -107,7 +107,7 @@ class Polls(ThreadPool[tuple[float, StreamId], tuple[StreamId, _Target]]):
         self._ordinals = itertools.count()
         self._reach = Reach()
 
-    def stop(self, timeout_seconds: float = 10.0) -> None:
+    def stop(self, timeout_seconds: float = STOP_SECONDS_MAX) -> None:
         """End; answers under way are still told."""
         super().stop(timeout_seconds)
         with self._lock:

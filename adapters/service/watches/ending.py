@@ -1,0 +1,22 @@
+"""Ends watches when the service stops."""
+
+import threading
+import time
+from collections.abc import Iterable
+
+from jobledger.core.ports.cluster import Subscription
+
+STOP_SECONDS_MAX = 5.0
+"""How long all watches together are waited for: more is to be done within the grace of a Pod."""
+
+
+def end_all(subscriptions: Iterable[Subscription]) -> None:
+    """End watches at once: each that waits for an answer takes its time to end."""
+    ending = [
+        threading.Thread(target=one.stop, name="end-watch", daemon=True) for one in subscriptions
+    ]
+    for thread in ending:
+        thread.start()
+    until = time.monotonic() + STOP_SECONDS_MAX
+    for thread in ending:
+        thread.join(max(0.0, until - time.monotonic()))
