@@ -1,11 +1,18 @@
 """Decodes answers into manifests with a JSON decoder written in C.
 
+Whoever may write an object may nest things in it as deep as an API server takes them, ten thousand
+levels; Python's limit is a tenth of that. What lies too deep is left out, so that one object keeps
+nobody from reading all others.
+
 A whole watch line is decoded in one pass: cutting the object out first, or skipping its
 `managedFields`, costs more than building and dropping them (31 µs against 38 for a RayJob of
 9 kB).
 """
 
-from typing import Any
+import re
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,6 +23,18 @@ from jobledger.core.values.documents import Manifest
 
 _JOBS = tuple(kind.resource for kind in KINDS.values())
 _NOT_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+DEPTH_MAX = 500
+"""Objects and lists in each other; Kubernetes' own kinds have some thirty. Python's limit of a
+thousand counts the calls that lead to a decoder as well, and some threads make a hundred."""
+
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_STRING_OR_BRACKET = re.compile(_STRING.pattern + rb"|[{}\[\]]", re.DOTALL)
+_NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
+_STEPS = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
+_EMPTY = {ord("{"): b"{}", ord("["): b"[]"}
+
+Decoded = TypeVar("Decoded")
 
 
 class PageMetadata(msgspec.Struct):
@@ -51,7 +70,7 @@ _object = msgspec.json.Decoder(dict[str, Any])
 def read_object(what: str, body: bytes) -> Manifest:
     """Return the object in `body`; raise `UnreadableAnswer` if there is none."""
     try:
-        return _object.decode(body)
+        return _object.decode(shallow(body))
     except _NOT_JSON as failure:
         raise unreadable(what, "no JSON object") from failure
 
@@ -59,9 +78,40 @@ def read_object(what: str, body: bytes) -> Manifest:
 def read_page(what: str, body: bytes) -> ObjectPage:
     """Return the page of a list in `body`; raise `UnreadableAnswer` if there is none."""
     try:
-        return _page.decode(body)
+        return _whole_or_cut(_page.decode, body)
     except _NOT_JSON as failure:
         raise unreadable(what, "no list of objects") from failure
+
+
+def shallow(body: bytes) -> bytes:
+    """Return JSON in which no object or list lies deeper than `DEPTH_MAX`; an empty one does."""
+    body = bytes(body)  # a part of a page is none yet
+    if body.count(b"{") + body.count(b"[") <= DEPTH_MAX:  # as in most objects
+        return body
+    brackets = _STRING.sub(b"", body).translate(None, _NO_BRACKETS)
+    deepest = max(accumulate(map(_STEPS.__getitem__, brackets)), default=0)
+    return body if deepest <= DEPTH_MAX else _cut(body)
+
+
+def _whole_or_cut(decode: Callable[[bytes], Decoded], body: bytes) -> Decoded:
+    """Decode what has many objects in it, of which each is looked at by itself afterwards."""
+    try:
+        return decode(body)
+    except RecursionError:
+        return decode(_cut(body))
+
+
+def _cut(body: bytes) -> bytes:
+    kept, depth, begin = list[bytes](), 0, 0
+    for found in _STRING_OR_BRACKET.finditer(body):
+        bracket = body[found.start()]
+        step = _STEPS.get(bracket, 0)
+        if step > 0 and depth == DEPTH_MAX:
+            kept += body[begin : found.start()], _EMPTY[bracket]
+        depth += step
+        if step < 0 and depth == DEPTH_MAX:
+            begin = found.end()
+    return b"".join((*kept, body[begin:]))
 
 
 class ObjectDecoder:
@@ -78,7 +128,7 @@ class ObjectDecoder:
     def line(self, what: str, line: bytes) -> WatchLine:
         """Return what a line of a watch says; raise `UnreadableAnswer` if it says nothing."""
         try:
-            told = _line.decode(line)
+            told = _line.decode(shallow(line))
         except _NOT_JSON as failure:
             raise unreadable(what, "no watch event") from failure
         self._cut(told.object)
@@ -87,7 +137,7 @@ class ObjectDecoder:
     def object(self, what: str, raw: bytes) -> Manifest:
         """Return one object of a list or a line; raise `UnreadableAnswer` if it is none."""
         try:
-            found = _object.decode(raw)
+            found = _object.decode(shallow(raw))
         except _NOT_JSON as failure:
             raise unreadable(what, "no JSON object") from failure
         self._cut(found)

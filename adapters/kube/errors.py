@@ -179,7 +179,7 @@ def read_status(body: bytes) -> Status | None:
     """Return the Status in `body`, or None if it is anything else."""
     try:
         status = _status.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return status if status.kind == "Status" else None
 
