@@ -7,6 +7,7 @@ passes on what the log says; nothing is decided.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from jobledger.adapters.service.effects.carrying_out import EffectContext, EffectTask
 from jobledger.adapters.service.effects.failures_seen import failure_capture
@@ -21,7 +22,7 @@ from jobledger.adapters.service.followers import Follower
 from jobledger.adapters.service.status.status_writer import Publisher
 from jobledger.adapters.service.work.prepared import Prepared
 from jobledger.adapters.service.work.slots import Slot
-from jobledger.adapters.service.work.workers import Lane, Workers
+from jobledger.adapters.service.work.workers import Lane, Task, Workers, lasting
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs.events import (
     DecisionCancelled,
@@ -109,7 +110,7 @@ class Handover:
         if not publisher.is_own(stream, shown) and publisher.is_ahead(stream):
             return
         if task := self.publisher.seen(stream, version, shown, went_back=went_back):
-            self.workers.submit(stream, task, Lane.OWN)
+            self._begin(stream, task, Lane.OWN)
 
     def tell_with_answer(self, stream: StreamId, end: JobObservation) -> bool:
         """Tell of what ends an attempt along with an answer about the job; False: none is asked."""
@@ -174,11 +175,15 @@ class Handover:
             return
         self._effect_tasks(stream, state, first=True)
         if task := self.publisher.offer(identity, shown, kind_of(state).name):
-            self.workers.submit(stream, task, Lane.OWN)
+            self._begin(stream, task, Lane.OWN)
         self._effect_tasks(stream, state, first=False)
         follower = self.followers.get(kind_of(state).name)
         if follower is not None and (look := follower.follow(stream, state)):
-            self.workers.submit(stream, look)
+            self._begin(stream, look)
+
+    def _begin(self, stream: StreamId, task: Task, lane: Lane = Lane.OTHERS) -> None:
+        """Have a task carried out that is taken for under way until it is over."""
+        self.workers.submit(stream, partial(lasting, stream, task), lane)
 
     def _effect_tasks(self, stream: StreamId, state: JobState, *, first: bool) -> None:
         for effect in state.effects:
@@ -189,7 +194,7 @@ class Handover:
                 effect_task = EffectTask(self.context, stream, effect)
                 under_way[effect.effect_id] = effect_task
                 lane = Lane.OWN if effect.desired.kind in ON_THE_JOB else Lane.OTHERS
-                self.workers.submit(stream, effect_task, lane)
+                self._begin(stream, effect_task, lane)
 
     def _drop_errands(self, stream: StreamId) -> None:
         for effect_task in self.under_way.pop(stream, {}).values():

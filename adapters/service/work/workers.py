@@ -28,11 +28,26 @@ log = get_logger(__name__)
 IN_A_ROW_MAX = 8
 """So many tasks of a queue are carried out before the next queue has its turn."""
 
+BROKEN_PAUSE_SECONDS = 30.0
+"""Pause after a bug in a task that nobody else begins again."""
+
 Task = Callable[[], float | None]
 """Does one piece of work.
 
 Returns the seconds after which it is to be tried again, or None if it is over.
 """
+
+
+def lasting(stream: StreamId, task: Task) -> float | None:
+    """Carry out a task of a job that nobody begins anew; after a bug it is tried again later.
+
+    Its owner takes it for under way until it says that it is over.
+    """
+    try:
+        return task()
+    except Exception:
+        log.exception("task_failed", stream=str(stream), again_in_seconds=BROKEN_PAUSE_SECONDS)
+        return BROKEN_PAUSE_SECONDS
 
 
 class Lane(Enum):
