@@ -31,7 +31,7 @@ from jobledger.core.values.ids import StreamId
 log = get_logger(__name__)
 
 FORGET_ABOVE = 10_000
-"""Above so many budgets those that are whole again are forgotten."""
+"""Above so many budgets those that are whole again are forgotten, and jobs that were told of."""
 
 
 Edited: TypeAlias = tuple[StreamId, str]
@@ -177,6 +177,8 @@ class Slowing:
 
     def _tell(self, stream: StreamId) -> None:
         if stream not in self._told:
+            if len(self._told) > FORGET_ABOVE:
+                self._told = {told for told in self._told if self._is_used_up(told)}
             self._told.add(stream)
             limits = {"events_per_hour": self._per_hour, "edit_bytes_per_minute": EDITS_PER_MINUTE}
             job = job_name(self._state_of(stream))

@@ -20,7 +20,7 @@ from jobledger.adapters.service.objects.kept_children import (
     Gone,
 )
 from jobledger.adapters.service.objects.packing import pack, unpack, unpack_any
-from jobledger.adapters.service.objects.uids_by import UidsBy
+from jobledger.adapters.service.objects.uids_by import UidsBy, UidsByLast
 from jobledger.core.jobs.control.status_writers import StatusWriter
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.log.redaction.redact import LateSecrets, Redactor
@@ -163,7 +163,7 @@ class ObjectCache:
         self._gone: defaultdict[str, Gone] = defaultdict(Gone)
         self._gone_children: defaultdict[str, Gone] = defaultdict(Gone)
         self._jobs: dict[str, CachedJob] = {}
-        self._selecting = UidsBy[tuple[str, str]]()
+        self._selecting = UidsByLast[tuple[str, str]]()
         self._on_runtime = UidsBy[tuple[str, str, str]]()
         self._in_shard = UidsBy[int]()
         self._children: defaultdict[str, Children] = defaultdict(Children)
@@ -248,7 +248,7 @@ class ObjectCache:
             self._doubted.discard(uid)
             job = self._jobs.pop(uid, None)
             if job is not None:
-                self._selecting.discard((job.identity.namespace, job.selected), uid)
+                self._selecting.drop(uid)
                 self._on_runtime.discard(job.runtime, uid)
                 self._in_shard.discard(shard_of(job.identity.stream_id), uid)
             return job

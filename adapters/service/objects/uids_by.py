@@ -5,6 +5,9 @@ from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 
+KEYS_MAX = 8
+"""Keys of one UID in `UidsByLast`: its author may change it all day."""
+
 
 class UidsBy(Generic[Key]):
     """UIDs by a key that many may share. The caller locks."""
@@ -27,3 +30,25 @@ class UidsBy(Generic[Key]):
     def of(self, key: Key) -> Iterable[str]:
         """Return the UIDs under a key; not to be changed while they are looked at."""
         return self._uids.get(key, ())
+
+
+class UidsByLast(UidsBy[Key]):
+    """The same of what changes: a UID is kept under the last few keys that it was added to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._keys: dict[str, list[Key]] = {}
+
+    def add(self, key: Key, uid: str) -> None:
+        """Keep a UID under a key, too, and no more under the first of too many."""
+        keys = self._keys.setdefault(uid, [])
+        if key not in keys:
+            keys.append(key)
+            super().add(key, uid)
+        if len(keys) > KEYS_MAX:
+            self.discard(keys.pop(0), uid)
+
+    def drop(self, uid: str) -> None:
+        """Keep a UID under no key any more."""
+        for key in self._keys.pop(uid, ()):
+            self.discard(key, uid)

@@ -111,9 +111,9 @@ class SnapshotKeeper:
             if is_one and len(due) < ROUND_MAX and self._is_due(tail, view, calm_since):
                 due.append((tail, view))
         self._ends = ends
-        for stream in list(self._made):
-            if stream not in ends:
-                self._made.pop(stream, None)
+        for stream in {*list(self._made), *list(self._decided)} - ends.keys():
+            self._made.pop(stream, None)
+            self._decided.pop(stream, None)
         try:
             for start in range(0, len(due), BATCH):
                 self._write(due[start : start + BATCH])
