@@ -54,6 +54,9 @@ class LeaseKeeper:
         self.allows: Callable[[], bool] = lambda: True
         """Tells whether this run may control jobs; while another ledger does, it holds nothing."""
         self._not_renewed = Repeated(log, "leases_not_renewed", clock.monotonic)
+        self._not_given_up = Repeated(log, "shards_not_given_up", clock.monotonic)
+        self._is_over = False
+        """Whether everything was given up for good."""
         self.trouble = ""
         """Why the leases could not be renewed at the last try; empty if they were."""
 
@@ -75,6 +78,8 @@ class LeaseKeeper:
     def renew(self) -> None:
         """Renew what is held and take what is free; a ledger that fails is waited out."""
         with self._asking:
+            if self._is_over:
+                return  # a duty that was left behind when the service stopped
             asked = self._clock.monotonic()
             try:
                 aim = self.share.look() if self.share is not None else SHARDS
@@ -111,8 +116,9 @@ class LeaseKeeper:
             try:
                 self._leases.release(self._owner, given)
             except LedgerError as error:
-                log.warning("shards_not_given_up", error=str(error))
+                self._not_given_up.warn(error)
                 return frozenset()
+            self._not_given_up.over()
             with self._lock:
                 self._held = {key: one for key, one in self._held.items() if key not in given}
                 self._leaving -= given
@@ -173,8 +179,9 @@ class LeaseKeeper:
         return self._clock.monotonic() < self._trusted_until and self.allows()
 
     def release(self) -> None:
-        """Give everything up, so that another replica takes over at once."""
+        """Give everything up for good, so that another replica takes over at once."""
         with self._asking:
+            self._is_over = True
             with self._lock:
                 self._held, self._leaving = {}, frozenset()
             try:

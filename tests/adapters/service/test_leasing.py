@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 
+from structlog.testing import capture_logs
+
 from jobledger.adapters.service.shards.leasing import MARGIN_SECONDS, LeaseKeeper
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.ports.leases import Lease
@@ -164,3 +166,28 @@ def test_a_database_that_is_away_when_leases_are_released_is_no_error() -> None:
     bench.table.is_away = True
     keeper.release()
     assert not keeper.may_act(JOB)
+
+
+def test_what_was_given_up_is_not_taken_again_by_a_duty_that_was_left_behind() -> None:
+    """The others would have waited for the end of leases that nobody works under."""
+    bench = Bench()
+    bench.take_up(bench.keeper)
+    bench.keeper.release()
+    bench.keeper.renew()
+    assert not bench.keeper.held()
+    other = bench.a_keeper("b/1")
+    other.renew()
+    assert set(other.held()) == set(range(SHARDS))
+
+
+def test_shards_that_cannot_be_given_up_are_a_line_in_a_minute() -> None:
+    """It is tried at each turn, twice a second, as long as the ledger is away."""
+    bench = Bench()
+    bench.take_up(bench.keeper)
+    bench.keeper._leaving = frozenset({SHARD})  # noqa: SLF001 as where there are others
+    bench.table.is_away = True
+    with capture_logs() as lines:
+        for _ in range(240):
+            assert bench.keeper.give_up({SHARD}) == frozenset()
+            bench.clock.advance(0.5)
+    assert [line["event"] for line in lines] == ["shards_not_given_up"] * 2
