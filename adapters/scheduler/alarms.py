@@ -81,6 +81,8 @@ class SchedulerAlarms:
         """Take the pending decisions, the time, the shards held, and which decisions must wait."""
         self._holds = holds
         self._held_back: set[DecisionId] = set()
+        self._holding = threading.Lock()
+        """Held while `_held_back` is changed; never while others are called."""
         self._lock = threading.Lock()
         self._over = False
         self._on_due: OnDue | None = None
@@ -126,7 +128,8 @@ class SchedulerAlarms:
         """
         if due_at is None:
             self._store.forget_waits()
-            held, self._held_back = self._held_back, set()
+            with self._holding:
+                held, self._held_back = self._held_back, set()
             for decision in held:
                 self._store.dealt_with(decision)  # not yet: so it is told again, at once
         self._wake(due_at)
@@ -157,6 +160,7 @@ class SchedulerAlarms:
 
     def _tell(self, row: DecisionRow) -> None:
         if self._holds(row):
-            self._held_back.add(row.decision_id)
+            with self._holding:
+                self._held_back.add(row.decision_id)
         elif self._on_due is not None:
             self._on_due(row)

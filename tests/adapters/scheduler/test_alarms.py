@@ -4,15 +4,18 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 from apscheduler.schedulers.background import BackgroundScheduler
+from msgspec.structs import replace
 
 from jobledger.adapters.scheduler.alarms import SILENT_SECONDS_MAX, SchedulerAlarms, _Engine
 from jobledger.adapters.scheduler.handed_out import HANDED_OUT_SECONDS_MAX
 from jobledger.adapters.scheduler.job_store import IN_FLIGHT_MAX
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.jobs.rows import DecisionRow
+from jobledger.core.values.ids import DecisionId
 from tests.adapters.scheduler.due import ALL, Table, a_decision
 from tests.support.memory.clock import SimulatedClock
 from tests.support.records import NOON
@@ -268,3 +271,35 @@ def test_what_handing_out_took_is_not_slept_again(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(BackgroundScheduler, "_process_jobs", lambda _: 1.0)
     engine = _Engine()
     assert [engine._process_jobs() for _ in range(2)] == [0.75, 0.0]  # noqa: SLF001 APScheduler's
+
+
+class Slow(UUID):
+    """The id of a decision; others have their turn while it is hashed, as those of any may."""
+
+    meanwhile: Callable[[], None] = staticmethod(lambda: None)
+
+    def __hash__(self) -> int:
+        type(self).meanwhile()
+        return super().__hash__()
+
+
+def test_a_decision_that_is_held_back_just_as_the_clocks_agree_is_told_again_at_once() -> None:
+    """It was added to those that had just been told: told anew after a minute, if ever."""
+    first = a_decision("a")
+    row = replace(first, decision_id=DecisionId(Slow(str(first.decision_id))))
+    desk, disagree = Desk(row), [True]
+    desk.alarms = SchedulerAlarms(desk.table, desk.clock, lambda: ALL, lambda _: disagree[0])
+    desk.alarms._store.needs_wake(None)  # noqa: SLF001 so that it looks
+    (job,) = desk.alarms._store.get_due_jobs(NOON)  # noqa: SLF001 as the engine does
+    agreeing = threading.Thread(target=desk.alarms.wake)
+
+    def agree() -> None:
+        Slow.meanwhile = staticmethod(lambda: None)
+        disagree[0] = False
+        agreeing.start()
+        agreeing.join(0.1)  # it waits for its turn, or has had it
+
+    Slow.meanwhile = staticmethod(agree)
+    job.func(*job.args)
+    agreeing.join(30)
+    assert desk.looked() == ["a"]
