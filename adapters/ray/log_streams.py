@@ -91,23 +91,30 @@ class LogStreams:
         is_all = self._take(stream, rest)  # before the thread does, which may read at once
         if not self._look_out_for(stream):
             connection.close()
-            raise RayApiUnreachable("the service stops: no more log streams are followed")
+            raise RayApiUnreachable("no more log streams are followed now")
         if is_all:
             self._end(stream)
         self._wake()
         return stream
 
     def _look_out_for(self, stream: _Stream) -> bool:
-        """Hand a stream to the thread; return False if that has ended meanwhile, or will."""
+        """Hand a stream to the thread; return False if there is none, or it will end."""
         with self._lock:
-            if self._closed:
+            if self._closed or not self._has_thread():
                 return False
             self._streams.add(stream)
             self._new.append(stream)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="log-streams", daemon=True)
-                self._thread.start()
             return True
+
+    def _has_thread(self) -> bool:
+        if self._thread is None:
+            thread = threading.Thread(target=self._run, name="log-streams", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # there are too many; the next stream has it tried again
+                return False
+            self._thread = thread
+        return True
 
     def drop(self, stream: _Stream) -> None:
         """Follow a job no more."""

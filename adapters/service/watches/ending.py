@@ -12,11 +12,15 @@ STOP_SECONDS_MAX = 5.0
 
 def end_all(subscriptions: Iterable[Subscription]) -> None:
     """End watches at once: each that waits for an answer takes its time to end."""
-    ending = [
-        threading.Thread(target=one.stop, name="end-watch", daemon=True) for one in subscriptions
-    ]
-    for thread in ending:
-        thread.start()
+    ending: list[threading.Thread] = []
+    for one in subscriptions:
+        thread = threading.Thread(target=one.stop, name="end-watch", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # there are too many threads
+            one.stop()
+        else:
+            ending.append(thread)
     until = time.monotonic() + STOP_SECONDS_MAX
     for thread in ending:
         thread.join(max(0.0, until - time.monotonic()))

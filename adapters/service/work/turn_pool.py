@@ -63,9 +63,12 @@ class TurnPool(Generic[Result]):
             self._changed.notify_all()
 
     def _start_one(self) -> None:
+        name = f"{self._name}-{self._started + 1}"
+        try:
+            threading.Thread(target=self._run, name=name, daemon=True).start()
+        except RuntimeError:  # there are too many; the next call has it tried again
+            return
         self._started += 1
-        name = f"{self._name}-{self._started}"
-        threading.Thread(target=self._run, name=name, daemon=True).start()
 
     def _run(self) -> None:
         while (taken := self._next()) is not None:

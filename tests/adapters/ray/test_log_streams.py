@@ -354,3 +354,28 @@ def test_what_a_client_says_is_masked() -> None:
     mask, payload = frame[2:6], frame[6:]
     assert bytes(byte ^ mask[place % 4] for place, byte in enumerate(payload)) == b"bye"
     assert frame[1] & 0x80
+
+
+def test_a_thread_that_cannot_be_started_is_started_for_the_next_stream(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody was told of any end from then on, and to close the streams failed too."""
+    told, streams = threading.Event(), LogStreams(proxies={})
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name == "log-streams":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    start = threading.Thread.start
+    with head_that_says(SWITCHED) as head:
+        with monkeypatch.context() as full:
+            full.setattr(threading.Thread, "start", refuse)
+            with pytest.raises(RayApiUnreachable):
+                streams.follow(head.address, "job", "", told.set)
+        assert len(streams) == 0
+        streams.follow(head.address, "job", "", told.set)
+        wait_until(lambda: len(head.connections) == 2, "the second connection")
+        head.connections[1].shutdown(socket.SHUT_RDWR)
+        assert told.wait(LIMIT_SECONDS)
+    streams.close()

@@ -276,3 +276,21 @@ def test_a_watch_that_does_not_end_is_left_behind(monkeypatch: pytest.MonkeyPatc
     desk.watches.stop()
     assert time.monotonic() - began < 30
     is_over.set()
+
+
+def test_watches_are_ended_also_where_no_thread_can_be_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    desk, ended = Desk(), list[object]()
+    desk.ask()
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    def end(one: Told) -> None:
+        ended.append(one)
+
+    monkeypatch.setattr(Told, "stop", end)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    desk.watches.stop()
+    assert ended == desk.watches._subscriptions  # noqa: SLF001 all of them

@@ -92,3 +92,19 @@ def test_what_waits_is_cancelled_at_the_end_and_nothing_is_taken_after_it() -> N
         assert pool.submit("a", lambda: "never").cancelled()
         over.set()
         assert hung.result(60) == "held", "what is under way is left to its own limits"
+
+
+def test_a_thread_that_cannot_be_started_is_started_for_the_next_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each that could not was one less for ever: the pool, of eight, ended with none."""
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with pool_of(1) as (pool, _):
+        with monkeypatch.context() as full:
+            full.setattr(threading.Thread, "start", refuse)
+            first = pool.submit("a", lambda: "late")
+        assert pool.submit("a", lambda: "done").result(60) == "done"
+        assert first.result(60) == "late"
