@@ -7,7 +7,12 @@ from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.repeated import Repeated
-from jobledger.core.errors import ClusterUnreachable, JobledgerError, ObjectChanged
+from jobledger.core.errors import (
+    ClusterUnreachable,
+    JobledgerError,
+    ObjectChanged,
+    RequestThrottled,
+)
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import StatusNotWritten
 from jobledger.core.ports.clock import Clock
@@ -31,7 +36,7 @@ class Failing:
 
 
 class Unwritten:
-    """Tells of each job; of an API server that is away, or of edits, once a minute for all."""
+    """Tells of each job; of an API server that is away or busy, or of edits, once a minute."""
 
     def __init__(self, clock: Clock, inbox: Inbox, live: ObjectCache) -> None:
         self._clock, self._inbox, self._live = clock, inbox, live
@@ -41,7 +46,7 @@ class Unwritten:
         """Say that a write of a job's status failed, for the n-th time in a row."""
         self._tell_job(identity, error, how)
         job = f"{identity.namespace}/{identity.name}"
-        if isinstance(error, ClusterUnreachable | ObjectChanged):
+        if isinstance(error, ClusterUnreachable | RequestThrottled | ObjectChanged):
             self._away.warn_of_one(error, job=job)
         else:
             log.warning("status_not_written", job=job, error=str(error), failures=failures)

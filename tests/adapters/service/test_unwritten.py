@@ -3,9 +3,17 @@
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
+from structlog.testing import capture_logs
 
-from jobledger.adapters.service.status.unwritten import TOLD_AFTER
-from jobledger.core.errors import ClusterError, ClusterUnreachable, ObjectChanged, RequestForbidden
+from jobledger.adapters.service.status.unwritten import TOLD_AFTER, Failing
+from jobledger.core.errors import (
+    ClusterError,
+    ClusterUnreachable,
+    ObjectChanged,
+    RequestForbidden,
+    RequestThrottled,
+)
 from jobledger.core.jobs.observations import StatusNotWritten, StatusWritten
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.values.documents import child
@@ -75,3 +83,18 @@ def test_of_a_bug_no_more_is_told_than_that_it_is_one(desk: Desk) -> None:
     (told,) = desk.said()
     assert isinstance(told, StatusNotWritten)
     assert told.trouble == "an internal error (ZeroDivisionError)"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ClusterUnreachable("500"), RequestThrottled("503", 1.0), ObjectChanged("409")],
+    ids=lambda one: type(one).__name__,
+)
+def test_what_all_jobs_meet_is_one_line_in_a_minute(desk: Desk, error: ClusterError) -> None:
+    """Of ten thousand jobs an API server behind a balancer that answers 503 made 300 a second."""
+    unwritten, identity = desk.publisher.unwritten, desk.a_job.identity
+    with capture_logs() as lines:
+        for number in range(50):
+            job = replace(identity, name=f"train-{number}")
+            unwritten.tell(job, error, 1, Failing())
+    assert [line["event"] for line in lines] == ["status_not_written"]
