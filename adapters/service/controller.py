@@ -280,7 +280,12 @@ class Controller:
         return identity.cluster == mapper.cluster and is_named
 
     def renew_leases(self) -> None:
-        """Renew the leases now; before that, ask whether the log has what it had."""
+        """Renew the leases now; before that, ask whether the log has what it had.
+
+        Not once the turn's thread has died: nothing is written here any more, so others take over.
+        """
+        if self._thread.ident is not None and not self._thread.is_alive():
+            return
         self._setting_back.look()
         self._parts.leases.renew()
 

@@ -1,9 +1,12 @@
 """Starting, and what is true after it; due decisions; outages."""
 
+import threading
 from datetime import timedelta
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from structlog.testing import capture_logs
 
 from jobledger.adapters.service.shard_takeover import QUIET_SECONDS
 from jobledger.adapters.service.watches.summing_up import CONFIRMATIONS_EVERY
@@ -15,11 +18,12 @@ from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS
 from jobledger.core.rayjob.names import FINALIZER
 from jobledger.core.rayjob.observations.observations import SubmitterSeen
 from jobledger.core.values.documents import child
-from jobledger.core.values.ids import StreamId
+from jobledger.core.values.ids import SHARDS, StreamId
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP, K8S, assert_whole, is_let_go, is_over
 from tests.support.crash_points import Crash
-from tests.support.service_world import LEASE_SECONDS, ServiceWorld
+from tests.support.service_world import LEASE_SECONDS, ServiceWorld, SteppedAlarms
+from tests.support.waiting import wait_until
 
 
 def running(mode: str = HTTP, **spec: object) -> tuple[ServiceWorld, StreamId]:
@@ -302,3 +306,25 @@ def test_starting_twice_and_stopping_twice_does_no_harm_and_stopping_first_is_fi
         for step in order.split():
             getattr(service.controller, step)()
         assert not service.controller.is_alive()
+
+
+def test_a_process_whose_turn_has_died_leaves_its_leases_to_others() -> None:
+    """Its duties lived on and renewed them, so that nobody worked on its jobs."""
+    world = ServiceWorld()
+    service = world.start_threads(SteppedAlarms)
+    controller = service.controller
+    wait_until(lambda: bool(service.leases.held()), "the first leases")
+
+    def die(wait_seconds: float = 0) -> None:
+        raise ZeroDivisionError(wait_seconds)
+
+    with capture_logs(), patch.object(threading, "excepthook", lambda _: None):
+        controller.run_once = die  # type: ignore[method-assign] # a bug
+        wait_until(lambda: not controller.is_alive(), "the turn to die")
+    for _ in range(int(LEASE_SECONDS)):
+        world.clock.advance(2)
+        controller.keep_leases()
+    other = world.start_service("b")
+    other.leases.renew()
+    assert len(other.leases.held()) == SHARDS
+    controller.stop()
