@@ -25,7 +25,7 @@ def snapshot_text(runtime: Manifest) -> str:
 def read_snapshot(text: str) -> tuple[dict[str, Json], str]:
     """Return what a snapshot holds, and why it cannot be read; nothing if it can."""
     if text.startswith("{"):
-        with suppress(msgspec.MsgspecError):
+        with suppress(msgspec.MsgspecError, RecursionError):
             return _json.decode(text), ""
     held, problem = parse_runtime_env(text)
     return {**(held or {})}, problem

@@ -23,6 +23,7 @@ from jobledger.adapters.service.status.status_writer import Publisher
 from jobledger.adapters.service.work.prepared import Prepared
 from jobledger.adapters.service.work.slots import Slot
 from jobledger.adapters.service.work.workers import Lane, Task, Workers, lasting
+from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.catalogue import JobEvent
 from jobledger.core.jobs.events import (
     DecisionCancelled,
@@ -39,6 +40,8 @@ from jobledger.core.kinds import AnyKind, JobObservation, JobState, kind_of, sta
 from jobledger.core.ports.alarms import Alarms
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import EffectId, StreamId, shard_of
+
+log = get_logger(__name__)
 
 Announce = Callable[[JobIdentity, Sequence[JobEvent], AnyKind, JobState], None]
 """Sends the Kubernetes Events that follow from events; last comes the state before them."""
@@ -142,6 +145,13 @@ class Handover:
 
     def resume(self, slot: Slot) -> None:
         """Pass on what an open job still waits for, after a start."""
+        try:
+            self._resume(slot)
+        except Exception:  # what follows from one job must not keep the others waiting
+            self.context.metrics.poisoned.inc()
+            log.exception("handover_poisoned", stream=str(slot.stream_id))
+
+    def _resume(self, slot: Slot) -> None:
         state = slot.view.state
         if state.identity is not None:
             self._pass_on(slot.stream_id, state, state.identity, [status(state)])

@@ -119,7 +119,10 @@ class FirstLooks:
             log.warning("jobs_not_looked_at", first=identity.name, because=str(error))
             return False
         if found is not None:
-            JobListener(self.around, kind.name).seen(found, at)
+            try:
+                JobListener(self.around, kind.name).seen(found, at)
+            except Exception:  # one strange object must not hide others
+                log.exception("job_not_looked_at", job=f"{identity.namespace}/{identity.name}")
         return True
 
     def is_premature(self, stream: StreamId, seen: JobObservation) -> bool:

@@ -91,7 +91,11 @@ class Holding:
         seen = (job.version, there, version)
         if self._told.get(stream) != seen:
             self._told[stream] = seen
-            survey(self._around, job, Survey(there=there), str(version), self._clock.now())
+            try:
+                survey(self._around, job, Survey(there=there), str(version), self._clock.now())
+            except Exception:  # one strange object must not hide others
+                who = f"{job.identity.namespace}/{job.identity.name}"
+                log.exception("job_not_looked_at", job=who)
         return True
 
 

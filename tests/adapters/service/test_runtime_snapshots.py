@@ -4,6 +4,7 @@ import pytest
 
 from jobledger.adapters.kinds.trainjob.snapshot_text import read_snapshot, snapshot_text
 from jobledger.adapters.service.objects.runtime_env import CHARACTERS_MAX, parse_runtime_env
+from jobledger.core.ports.cluster import CONFIGMAPS
 from jobledger.core.values.documents import Json, child, items
 from tests.support.train_world import TrainWorld, torch_runtime
 
@@ -59,3 +60,21 @@ def test_a_job_whose_runtime_has_a_learning_rate_is_resumed() -> None:
     pod = child(items(world.jobset, "spec", "replicatedJobs")[0], "template", "spec", "template")
     (made,) = items(pod, "spec", "containers")
     assert {"name": "LEARNING_RATE", "value": "1e-5"} in items(made, "env")
+
+
+def test_a_snapshot_that_is_nested_without_end_is_none_and_holds_up_nobody() -> None:
+    """Whoever may edit a ConfigMap ended the turn's thread, once the job was taken over anew."""
+    nested = '{"a":' * 5000 + "1" + "}" * 5000
+    assert read_snapshot(nested)[1]
+    world = TrainWorld()
+    world.install_runtime()
+    world.jobsets.holds = True
+    stream = world.train()
+    world.run(world.is_so("Created"), "the objects")
+    name = "train-runtime-snapshot"
+    world.cluster.edit(CONFIGMAPS, "ml", name, data={"runtime": nested})
+    for _ in range(20):
+        world.step()
+    world.service.turn.pass_over(stream)  # its shard was not held for a moment
+    world.jobsets.holds = False
+    world.run(world.is_so("Complete"), "the job to be over")

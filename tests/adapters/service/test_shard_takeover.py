@@ -1,17 +1,28 @@
 """Shards are taken over step by step, so that no job waits until those of all shards are read."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
+from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.adapters.service.observing.mapper import identify
 from jobledger.adapters.service.shard_takeover import QUIET_SECONDS
+from jobledger.adapters.service.status.status_writer import Publisher
+from jobledger.adapters.service.watches import job_listener
+from jobledger.adapters.service.watches.event_handlers import EventHandlers
+from jobledger.adapters.service.work.workers import Task
 from jobledger.core.errors import LedgerUnavailable
+from jobledger.core.jobs.identity import JobIdentity
+from jobledger.core.kinds import JobObservation
 from jobledger.core.ports.cluster import RAYCLUSTERS
 from jobledger.core.values.documents import Manifest, child
 from jobledger.core.values.ids import SHARDS, StreamId, shard_of
+from jobledger.core.values.instants import Instant
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP, assert_whole, is_let_go
-from tests.support.service_world import LEASE_SECONDS, Service, ServiceWorld
+from tests.support.service_world import DOOR, LEASE_SECONDS, Service, ServiceWorld
 
 JOBS = 12
 """They are of several shards."""
@@ -222,3 +233,43 @@ def test_what_comes_of_a_shard_that_is_gained_waits_while_the_ledger_does_not_an
     assert service.inbox.holds_back(job)
     settle(restarted)
     assert not service.inbox.holds_back(job)
+
+
+def strange(world: ServiceWorld, monkeypatch: pytest.MonkeyPatch, broken: str) -> StreamId:
+    """Let one job be such that it cannot be told again, or what it waits for not be passed on."""
+    first = world.job("job-0")
+    stream = identify(DOOR.cluster, first).stream_id
+    see, offer = job_listener.see_job, Publisher.offer
+
+    def sees(around: EventHandlers, job: CachedJob, at: Instant) -> JobObservation:
+        if job.identity.stream_id == stream:
+            raise RecursionError
+        return see(around, job, at)
+
+    def offers(publisher: Publisher, identity: JobIdentity, *more: Any) -> Task | None:  # noqa: ANN401 passes everything on
+        if identity.stream_id == stream:
+            raise RecursionError
+        return offer(publisher, identity, *more)
+
+    if broken == "told":
+        monkeypatch.setattr(job_listener, "see_job", sees)
+    else:
+        monkeypatch.setattr(Publisher, "offer", offers)
+    return stream
+
+
+@pytest.mark.parametrize("broken", ["told", "passed on"])
+def test_a_job_that_breaks_as_it_is_taken_up_keeps_no_other_waiting(
+    restarted: ServiceWorld, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    """It ended the turn's thread, at every start and every takeover anew."""
+    world = restarted
+    settle(world)
+    with monkeypatch.context() as meanwhile, capture_logs() as lines:
+        strange(world, meanwhile, broken)
+        world.service.turn.unheard |= set(range(SHARDS))  # none was held for a moment
+        world.plane.holds = False
+        names = [f"job-{number}" for number in range(1, JOBS)]
+        world.run(lambda: all(world.phase(name) == "Complete" for name in names), "the others")
+    told = {line["event"] for line in lines if line["log_level"] == "error"}
+    assert told == {"job_not_looked_at" if broken == "told" else "handover_poisoned"}
