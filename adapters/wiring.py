@@ -55,6 +55,8 @@ COUNT_KEPT_EVERY = timedelta(seconds=60)
 LOOK_AROUND_EVERY = timedelta(seconds=60)
 SNAPSHOTS_EVERY = timedelta(seconds=15)
 ASK_FOR_KINDS_EVERY = timedelta(seconds=5)
+WITHDRAW_SECONDS_MAX = 3.0
+"""How long the end of the service waits until its claim is withdrawn; it ends by itself as well."""
 FRESH_LOOKS = 1.2
 """So many looks at the others ago the API server may have answered and still count as heard."""
 
@@ -81,10 +83,13 @@ class Service:
     def stop(self) -> None:
         """Stop everything in order."""
         self.controller.stop()
-        self.withdraw()
+        # Of an API server that does not answer it takes longer than a Pod has.
+        withdrawing = threading.Thread(target=self.withdraw, name="withdraw", daemon=True)
+        withdrawing.start()
         if self.reports is not None:
             self.reports.stop()
         self.http.stop()
+        withdrawing.join(WITHDRAW_SECONDS_MAX)
 
 
 @dataclass(frozen=True, slots=True)
