@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from prometheus_client import CollectorRegistry
 
@@ -163,6 +164,7 @@ class Replica:
     def _dropped(self) -> int:
         """Return how many errands wait for their next try of which nobody wants to hear."""
         waiting = [task for *_, task in self.workers._later]  # noqa: SLF001 nobody else asks
+        waiting = [task.args[-1] if isinstance(task, partial) else task for task in waiting]
         return sum(isinstance(task, EffectTask) and task.is_dropped for task in waiting)
 
     def _ports_and_options(self, around: Surrounding) -> tuple[ServicePorts, ServiceOptions]:
