@@ -5,6 +5,7 @@ trace and the command that shows it again, and goes into `seeds.txt` for ever.
 """
 
 import os
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import pytest
@@ -76,11 +77,28 @@ def remembered() -> list[int]:
     return [int(line.split()[0]) for line in lines if line and not line.startswith("#")]
 
 
+def check(seeds: Iterable[int], *, loses: bool = False) -> None:
+    """Run seeds; object with what is to be said of those that fail."""
+    failed = [text for seed in seeds if (text := failure(seed, loses=loses))]
+    assert not failed, "\n\n".join(failed)
+
+
+def met(wanted: Collection[str], seeds: Iterable[int], *, loses: bool = False) -> set[str]:
+    """Return what of `wanted` stands in the traces of seeds, up to the one with the last of it."""
+    found = set[str]()
+    for seed in seeds:
+        if len(found) == len(wanted):
+            break
+        lines: list[str] = []
+        Run(seed, lines.append, loses=loses).to_the_end()
+        trace = "\n".join(lines)
+        found |= {what for what in wanted if what in trace}
+    return found
+
+
 @pytest.mark.parametrize("start", range(0, SEEDS, CHUNK))
 def test_whatever_goes_wrong_the_invariants_hold(start: int) -> None:
-    told = [failure(seed) for seed in range(start, start + CHUNK)]
-    failed = [text for text in told if text]
-    assert not failed, "\n\n".join(failed)
+    check(range(start, start + CHUNK))
 
 
 @pytest.mark.parametrize("loses", [False, True], ids=["", "set back"])
@@ -88,66 +106,46 @@ def test_jobs_keep_to_the_invariants_too(loses: bool) -> None:
     """Few of the first seeds have any, and fewer with a ledger that is set back."""
     first = 0 if loses else SEEDS  # those before are run by the first test
     seeds = [seed for seed in range(first, first + BATCH_SEEDS) if has_batches(seed)]
-    failed = [text for seed in seeds if (text := failure(seed, loses=loses))]
-    assert not failed, "\n\n".join(failed)
+    check(seeds, loses=loses)
 
 
 @pytest.mark.parametrize("start", range(0, SET_BACK_SEEDS, CHUNK))
 def test_nothing_runs_twice_and_no_end_changes_though_the_ledger_is_set_back(start: int) -> None:
-    told = [failure(seed, loses=True) for seed in range(start, start + CHUNK)]
-    failed = [text for text in told if text]
-    assert not failed, "\n\n".join(failed)
+    check(range(start, start + CHUNK), loses=True)
 
 
 @pytest.mark.parametrize("loses", [False, True], ids=["", "set back"])
 @pytest.mark.parametrize("start", range(0, WIDE_SEEDS, CHUNK))
 def test_heads_go_jobs_are_handed_over_and_strangers_take_names(start: int, loses: bool) -> None:
     seeds = range(WIDE_FROM + start, WIDE_FROM + start + CHUNK)
-    failed = [text for seed in seeds if (text := failure(seed, loses=loses))]
-    assert not failed, "\n\n".join(failed)
+    check(seeds, loses=loses)
 
 
 def test_the_first_of_these_seeds_meet_all_that_is_new_in_them() -> None:
     """As below: what no seed ever does is not tested."""
     wanted = {"HeadPodVanished", "SidecarFinished", "hand over", "take back", "restore the status"}
     wanted |= {"a stranger makes JobSet", "another takes the place of fit", "toggles JobSet"}
-    met: set[str] = set()
-    for seed in (*WIDE_TELLING, *range(WIDE_FROM, WIDE_FROM + 200)):
-        if met == wanted:
-            break
-        lines: list[str] = []
-        Run(seed, lines.append).to_the_end()
-        met |= {what for what in wanted if what in "\n".join(lines)}
-    assert met == wanted
+    assert met(wanted, (*WIDE_TELLING, *range(WIDE_FROM, WIDE_FROM + 200))) == wanted
 
 
 @pytest.mark.parametrize("loses", [False, True], ids=["", "set back"])
 def test_retries_are_asked_for_in_many_ways_and_labels_are_taken(loses: bool) -> None:
     seeds = range(OPTIONS_FROM, OPTIONS_FROM + CHUNK)
-    failed = [text for seed in seeds if (text := failure(seed, loses=loses))]
-    assert not failed, "\n\n".join(failed)
+    check(seeds, loses=loses)
 
 
 def test_the_first_of_these_seeds_meet_what_is_asked_for() -> None:
     """As below: what no seed ever does is not tested."""
     wanted = {"FailureNoticed", "PodsObserved", "jobledger.dev/retry-policy of"}
     wanted |= {"AnnotationsRejected", "somebody takes the labels from", "RetryGranted"}
-    met: set[str] = set()
-    for seed in (*OPTIONS_TELLING, *range(OPTIONS_FROM, OPTIONS_FROM + 200)):
-        if met == wanted:
-            break
-        lines: list[str] = []
-        Run(seed, lines.append).to_the_end()
-        met |= {what for what in wanted if what in "\n".join(lines)}
-    assert met == wanted
+    assert met(wanted, (*OPTIONS_TELLING, *range(OPTIONS_FROM, OPTIONS_FROM + 200))) == wanted
 
 
 @pytest.mark.parametrize("loses", [False, True], ids=["", "set back"])
 @pytest.mark.parametrize("start", range(0, FAR_SEEDS, CHUNK))
 def test_namespaces_end_refusals_last_and_etcd_is_restored(start: int, loses: bool) -> None:
     seeds = range(FAR_FROM + start, FAR_FROM + start + CHUNK)
-    failed = [text for seed in seeds if (text := failure(seed, loses=loses))]
-    assert not failed, "\n\n".join(failed)
+    check(seeds, loses=loses)
 
 
 def test_the_first_of_these_seeds_meet_these_upheavals() -> None:
@@ -156,14 +154,7 @@ def test_the_first_of_these_seeds_meet_these_upheavals() -> None:
     wanted |= {"refused from now on: create", "refused from now on: status"}
     wanted |= {"restore fit with its status", "restore etl with its status"}
     wanted |= {"which is back, is deleted"}
-    met: set[str] = set()
-    for seed in (*FAR_TELLING, *range(FAR_FROM, FAR_FROM + 700)):
-        if met == wanted:
-            break
-        lines: list[str] = []
-        Run(seed, lines.append).to_the_end()
-        met |= {what for what in wanted if what in "\n".join(lines)}
-    assert met == wanted
+    assert met(wanted, (*FAR_TELLING, *range(FAR_FROM, FAR_FROM + 700))) == wanted
 
 
 def test_a_ledger_that_is_set_back_is_noticed_and_taken_over() -> None:
@@ -171,14 +162,7 @@ def test_a_ledger_that_is_set_back_is_noticed_and_taken_over() -> None:
     wanted = {"events are lost", "LedgerBehindFound", "train: RecoveredFromCluster"}
     wanted |= {"etl: RecoveredFromCluster"}
     wanted |= {"fit: RecoveredFromCluster"}
-    met: set[str] = set()
-    for seed in (*TAKEN_OVER, *range(200)):
-        if met == wanted:
-            break
-        lines: list[str] = []
-        Run(seed, lines.append, loses=True).to_the_end()
-        met |= {what for what in wanted if what in "\n".join(lines)}
-    assert met == wanted
+    assert met(wanted, (*TAKEN_OVER, *range(200)), loses=True) == wanted
 
 
 @pytest.mark.parametrize("seed", SET_BACK_ONCE_FAILED)
@@ -202,15 +186,7 @@ def test_the_same_seed_does_the_same_again() -> None:
 
 def test_the_first_seeds_meet_every_kind_of_trouble_and_of_job() -> None:
     """A simulation that never gets anywhere proves nothing."""
-    met: set[str] = set()
-    for seed in (*TELLING, *range(400)):
-        if met == EXPECTED:
-            break
-        lines: list[str] = []
-        Run(seed, lines.append).to_the_end()
-        text = "\n".join(lines)
-        met |= {what for what in EXPECTED if what in text}
-    assert met == EXPECTED
+    assert met(EXPECTED, (*TELLING, *range(400))) == EXPECTED
 
 
 EXPECTED = frozenset(
