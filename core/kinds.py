@@ -15,6 +15,7 @@ from jobledger.core.batchjob.kind import BATCHJOB_KIND
 from jobledger.core.batchjob.observations import BatchJobObservation
 from jobledger.core.batchjob.state import BatchJobState
 from jobledger.core.decider import Decided
+from jobledger.core.errors import BrokenChain
 from jobledger.core.job_kind import JobKind
 from jobledger.core.jobs.events import SharedEvent
 from jobledger.core.jobs.history.attempt_facts import ClusterVerdict, FactsSoFar
@@ -150,9 +151,15 @@ def decide(state: JobState, observation: JobObservation) -> Decided[JobState, Jo
 
 
 def evolve(state: JobState, event: JobEvent) -> JobState:
-    """Return the state after `event`; the first event of a stream tells the kind of its job."""
-    if state.identity is None and type(event) in _DISCOVERED:
-        kind = _DISCOVERED[type(event)]
+    """Return the state after `event`; the first event of a stream tells the kind of its job.
+
+    Raises `BrokenChain` if it does not: then the first events of the stream are gone.
+    """
+    if state.identity is None:
+        kind = _DISCOVERED.get(type(event))
+        if kind is None:
+            what = "a stream does not begin with who the job is; run `jobledger verify`"
+            raise BrokenChain("the log", what)
         return kind.evolve(kind.initial, event)
     return kind_of(state).evolve(state, event)
 
