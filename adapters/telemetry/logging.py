@@ -89,6 +89,17 @@ def _written_out(name: str, value: object) -> object:
 
 
 def get_logger(name: str) -> BoundLogger:
-    """Return the logger of a module."""
+    """Return the logger of a module.
+
+    Until `configure_logging` says how, lines go to standard error, also in a process that shares
+    the work of another: standard output is the answer of a command.
+    """
+    if not structlog.is_configured():
+        structlog.configure(logger_factory=_to_standard_error)
     logger: BoundLogger = structlog.stdlib.get_logger(name)
     return logger
+
+
+def _to_standard_error(*_: object) -> structlog.PrintLogger:
+    """Return where lines go by default: to what standard error is when one is written."""
+    return structlog.PrintLogger(sys.stderr)

@@ -64,3 +64,18 @@ def test_no_line_of_the_log_is_longer_than_what_reads_logs_takes(form: str) -> N
     assert all(sign * 3_000 in ran.stderr for sign in "xyzw"), "the beginnings are told"
     assert "(1000000 characters)" in ran.stderr
     assert "count" in ran.stderr
+
+
+@pytest.mark.parametrize("configured", ["", 'configure_logging("console")'])
+def test_no_line_goes_among_the_answers_of_a_command(configured: str) -> None:
+    program = f"""
+from jobledger.adapters.telemetry.logging import configure_logging, get_logger
+log = get_logger("one")
+{configured}
+log.warning("told")
+"""
+    ran = subprocess.run(  # this interpreter, with our own program
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == ""
+    assert "told" in ran.stderr
