@@ -64,11 +64,9 @@ class PostgresEvidence:
 
         A pair is the digest and what is wrong.
         """
-        place = b""
+        query = select(evidence.c.digest, evidence.c.packed, evidence.c.size)
+        query = after = query.order_by(evidence.c.digest).limit(_CHUNK)
         while True:
-            query = select(evidence.c.digest, evidence.c.packed, evidence.c.size)
-            query = query.order_by(evidence.c.digest)
-            after = query.where(evidence.c.digest > place).limit(_CHUNK)
             rows = all_rows(self._engine, after)
             if not rows:
                 break
@@ -80,7 +78,7 @@ class PostgresEvidence:
                 else:
                     if len(content) != size:
                         yield digest.hex(), f"{size} bytes are noted, and it has {len(content)}"
-            place = rows[-1].digest
+            after = query.where(evidence.c.digest > rows[-1].digest)
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
             for (digest,) in connection.execute(_GONE).all():
                 yield digest, "an event names it, and it is gone"
@@ -96,6 +94,8 @@ def _unpacked(packed: bytes, digest: str) -> bytes:
         more = f"it is more than {CONTENT_BYTES_MAX} bytes"
         problem = more if len(content) == CONTENT_BYTES_MAX else "it breaks off"
         raise BrokenChain(f"evidence {digest}", f"it cannot be unpacked: {problem}")
+    if unpacker.unused_data:
+        raise BrokenChain(f"evidence {digest}", "something was added after its end")
     if hashlib.sha256(content).hexdigest() != digest:
         raise BrokenChain(f"evidence {digest}", "it does not have the content it was named by")
     return content

@@ -18,6 +18,7 @@ from jobledger.core.forensics.foreign import NOT_ONE_OF_OURS, NotOneOfOurs, said
 from jobledger.core.forensics.required import instant, whole
 from jobledger.core.forensics.seals.seals import (
     FIRST,
+    NOT_AS_WRITTEN,
     Signature,
     read_signature,
     signature_document,
@@ -154,6 +155,8 @@ def read(text_of_it: str, where: str = "an archive record") -> Archive:
     if not is_whole:
         what = "it does not have the digest that it names"
         raise BrokenChain(f"archive record {archive.number}", what)
+    if text_of_it.rstrip() != written(archive).rstrip():
+        raise BrokenChain(f"archive record {archive.number}", NOT_AS_WRITTEN)
     return archive
 
 

@@ -37,6 +37,9 @@ EVENTS_MAX = 100_000
 FORMAT = "jobledger seal 1"
 """Part of every seal, so that nothing else that is signed can pass for one."""
 
+NOT_AS_WRITTEN = "its text is not the one that was written: it says more, or the same otherwise"
+"""The digest covers what is read of a document; another reader may read something else in it."""
+
 FIRST = bytes(32)
 """What stands in the first seal for the digest of the one before."""
 
@@ -204,6 +207,8 @@ def read(text_of_it: str, where: str = "a seal") -> Seal:
         raise BrokenChain(where, f"it cannot be read ({said(error)})") from error
     if not is_whole:
         raise BrokenChain(f"seal {seal.number}", "it does not have the digest that it names")
+    if text_of_it.rstrip() != written(seal).rstrip():
+        raise BrokenChain(f"seal {seal.number}", NOT_AS_WRITTEN)
     return seal
 
 

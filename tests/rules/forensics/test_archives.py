@@ -87,6 +87,9 @@ def test_a_record_is_read_as_it_was_written() -> None:
         ('"made_at"', '"made_on"'),
         ("[5,5]", "[5,4]"),
         ('"first":2', '"first":"2"'),
+        ('"made_at"', '"note":"checked","made_at"'),
+        ('"number":1', '"number":2,"number":1'),
+        ('"number":1', '"number": 1'),
     ],
 )
 def test_a_changed_record_is_none(change: tuple[str, str]) -> None:

@@ -280,6 +280,24 @@ def two_seals() -> tuple[Seal, Seal]:
 
 
 @pytest.mark.parametrize(
+    ("written", "now"),
+    [
+        ('"first":1', '"first": 1'),
+        ('"first":1', '"first":9,"first":1'),
+        ('"first":1', '"note":"checked","first":1'),
+        ('"signature":', '"note":"checked","signature":'),
+    ],
+)
+def test_a_seal_whose_text_is_another_is_none(written: str, now: str) -> None:
+    """The digest is of what is read: whoever reads it otherwise would find another."""
+    first, _ = two_seals()
+    text = text_of(first)
+    assert read(text.strip()) == first, "put back by hand"
+    with pytest.raises(BrokenChain, match="its text is not the one that was written"):
+        read(text.replace(written, now))
+
+
+@pytest.mark.parametrize(
     ("fields", "expected"),
     [
         pytest.param({}, None, id="it continues"),
