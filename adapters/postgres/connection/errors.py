@@ -215,6 +215,9 @@ def _without_connection(error: psycopg.Error, text: str, where: str) -> LedgerEr
     meaning = _meaning(str(error)) or _LOGIN_STATES.get(error.sqlstate or "", "")
     if meaning:
         return LedgerMisconfigured(f"{where}: {meaning} ({text})")
+    if isinstance(error, psycopg.DataError) and text.startswith("timestamp too"):
+        what = f"a row holds what no instant can be ({text}); `jobledger verify` names it"
+        return BrokenChain(where, f"{what}, or `jobledger rebuild --check`")
     if isinstance(error, psycopg.DataError):  # the driver sends no such text, a NUL say
         return BrokenChain(where, f"a text cannot be stored in Postgres: {text}")
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):

@@ -1,10 +1,11 @@
 """Compares or replaces the rows of all jobs of a ledger, in several processes if there are many."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
+from uuid import UUID
 
 from sqlalchemy import Connection, Engine, Table, select
 
@@ -16,14 +17,18 @@ from jobledger.adapters.postgres.log.history import PostgresHistory
 from jobledger.adapters.postgres.log.projections import PostgresProjections
 from jobledger.adapters.postgres.refolding.processes import shared_among
 from jobledger.adapters.postgres.refolding.rebuilding import (
+    TRIES_MAX,
     Row,
     by_key,
     by_key_of,
     compare,
+    fold_rows,
     replace,
 )
 from jobledger.adapters.postgres.schema.stored_events import StoredPayload, is_of, payloads_of
 from jobledger.adapters.postgres.schema.tables import attempt, decision, effect, job
+from jobledger.adapters.postgres.verifying.instants import no_instants
+from jobledger.adapters.postgres.verifying.orphans import KEYS
 from jobledger.core.catalogue import event_of
 from jobledger.core.errors import BrokenChain, UnknownEventType
 from jobledger.core.jobs.rows import AttemptRow, DecisionRow, EffectRow, JobRow
@@ -50,10 +55,28 @@ def rebuild_all(
 
     Raises as `core.catalogue.read_event` does, for the first job that cannot be read.
     """
+    unread = list(no_instants(engine, KEYS))
+    yield from (found.difference for found in unread)
     streams = PostgresHistory(engine).streams()
+    if unread:
+        beyond = {found.stream for found in unread if found.stream is not None}
+        if not check:
+            _replace_unread(engine, beyond)
+        else:
+            streams = [stream for stream in streams if stream not in beyond]
     work = partial(_rebuilt, check=check)
     for found in shared_among(engine, streams, work, progress, processes, role=APP_ROLE):
         yield from found
+
+
+def _replace_unread(engine: Engine, streams: Collection[UUID]) -> None:
+    """Replace the rows of jobs, of which some cannot be read to be compared first."""
+    store = PostgresEventStore(engine, lambda: datetime.now(UTC))
+    for stream in sorted(streams):
+        for _ in range(TRIES_MAX):
+            rows = fold_rows(store, StreamId(stream))
+            if rows is None or PostgresProjections(engine).replace_rows(StreamId(stream), *rows):
+                break
 
 
 def _rebuilt(engine: Engine, streams: Sequence[StreamId], *, check: bool) -> list[Difference]:

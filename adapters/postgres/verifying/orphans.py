@@ -12,7 +12,7 @@ from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.statements import may_change
 from jobledger.core.projections.differences import Difference, whole_row
 
-_KEYS: Mapping[str, str] = {
+KEYS: Mapping[str, str] = {
     "job": "t.stream_id::text",
     "attempt": "t.stream_id || ' ' || t.number",
     "decision": "t.decision_id::text",
@@ -29,7 +29,7 @@ _APPEND_LOCK = text("LOCK TABLE append_lock IN EXCLUSIVE MODE")
 def orphans(engine: Engine) -> list[Difference]:
     """Return every row of job, attempt, decision and effect whose stream is not in the log."""
     found = []
-    for table, key in _KEYS.items():
+    for table, key in KEYS.items():
         query = text(f"SELECT {key} FROM {table} t WHERE {_NOWHERE} ORDER BY 1")  # noqa: S608  # words of this file
         with ledger_errors(engine.url), engine.connect() as connection:
             found += in_no_stream(table, connection.execute(query).scalars())
@@ -46,11 +46,11 @@ def remove_orphans(engine: Engine) -> bool:
 
     A row stays while the log has events of its stream: then the stream was lost, not the job.
     """
-    if not may_change(engine, _KEYS):
+    if not may_change(engine, KEYS):
         return False
     streams: set[UUID] = set()
     with ledger_errors(engine.url), engine.connect() as pooled:
-        for table in _KEYS:
+        for table in KEYS:
             query = text(f"SELECT DISTINCT stream_id FROM {table} t WHERE {_NOWHERE}")  # noqa: S608  # words of this file
             streams.update(pooled.execute(query).scalars())
     lost = {"streams": sorted(streams)}
@@ -58,7 +58,7 @@ def remove_orphans(engine: Engine) -> bool:
         connection = pooled.execution_options(isolation_level="READ COMMITTED")
         with connection.begin():
             connection.execute(_APPEND_LOCK)  # no job of such a stream begins meanwhile
-            for table in _KEYS:
+            for table in KEYS:
                 remove = (
                     f"DELETE FROM {table} t WHERE t.stream_id = ANY (:streams)"  # noqa: S608  # words of this file
                     f" AND {_NOWHERE} AND {_NO_EVENT}"

@@ -1,4 +1,4 @@
-"""Verifies the tables beside the log: imported bundles and cluster numbers."""
+"""Verifies the tables beside the log: imported bundles, cluster numbers, instants."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,7 @@ from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.statements import one_column
 from jobledger.adapters.postgres.log.evidence import PostgresEvidence
 from jobledger.adapters.postgres.schema.tables import imported_job
+from jobledger.adapters.postgres.verifying.instants import keys_of, no_instants
 from jobledger.core.errors import BrokenChain
 
 _SLOTS = text("""
@@ -17,10 +18,15 @@ _SLOTS = text("""
     ) AS numbered WHERE slot <> number ORDER BY slot LIMIT 1
 """)
 
+_READ_WHOLE = {"imported_job": "import", "archive": "archive", "archived_stream": "archive"}
+"""Tables whose rows are compared whole, and the kind of a fault in one."""
+
 
 def broken_imports(engine: Engine) -> Iterator[str]:
     """Yield what is wrong with each imported job that is not what was imported."""
+    unread = [found.stream for found in no_instants(engine, keys_of(["imported_job"]))]
     streams = select(imported_job.c.stream_id).order_by(imported_job.c.stream_id)
+    streams = streams.where(imported_job.c.stream_id.not_in(unread))
     names = one_column(engine, streams)
     for name in names:
         with ledger_errors(engine.url), engine.connect() as connection:
@@ -50,3 +56,7 @@ def beside_the_log(engine: Engine) -> Iterator[tuple[str, str]]:
         yield "import", what
     for what in broken_slots(engine):
         yield "cluster", what
+    for found in no_instants(engine, keys_of(_READ_WHOLE)):
+        one = found.difference
+        what = f"{one.table} {one.key}: {one.column} is {one.found}, and no instant"
+        yield _READ_WHOLE[one.table], what

@@ -256,7 +256,12 @@ class _Walk:
         if row is not None:
             what = f"position {row['position']} follows position {row['before']}"
             self._add(_in_no_stream(FaultKind.POSITION, row["before"] + 1, what))
-        head: int = self._one(select(log_head.c.position))[0]
+        heads = self._connection.execute(select(log_head.c.position)).scalars().all()
+        if not heads:
+            what = "the table log_head has no row: where the log ends is not known"
+            self._add(_in_no_stream(FaultKind.LOG_HEAD, 0, what))
+            return
+        head: int = heads[0]
         upto = min(head, extent.last, _LAST - 1)  # a range ends one after its last
         expected = max(0, upto - extent.first + 1)
         if expected:

@@ -151,6 +151,21 @@ def test_a_changed_value_in_any_column_is_named(kept: Kept, name: str) -> None:
     assert kept.found() == [], "all is as it was"
 
 
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (r"UPDATE evidence SET packed = packed || '\\x00'", "evidence"),
+        ("UPDATE evidence SET digest = ''", "evidence"),
+        ("UPDATE imported_job SET imported_at = 'infinity'", "import"),
+    ],
+)
+def test_a_value_that_nothing_writes_is_named(kept: Kept, change: str, kind: str) -> None:
+    table = metadata.tables[change.split()[1]]
+    with changed(kept.url, table.name, statement=change):
+        assert [one.split("'")[1] for one in kept.found()] == [kind]
+    assert kept.found() == [], "all is as it was"
+
+
 def differing(kept: Kept, name: str) -> set[str]:
     """Return the columns of a table that `rebuild --check`, or with `--reports` that, names."""
     if name.startswith("report_"):
@@ -181,15 +196,16 @@ def test_a_changed_value_in_any_column_of_a_projection_differs_from_the_fold(
 
 
 @contextmanager
-def changed(url: str, table: str, *columns: Column[object]) -> Iterator[None]:
-    """Change values of one row while the block runs."""
+def changed(url: str, table: str, *columns: Column[object], statement: str = "") -> Iterator[None]:
+    """Change values of one row, or as a statement does, while the block runs."""
     with tampering(url) as superuser:
         superuser.execute(f"CREATE TABLE as_it_was AS SELECT * FROM {table}".encode())
         try:
             values = ", ".join(f"{column.name} = {another(column)}" for column in columns)
             update = f"UPDATE {table} SET {values} "
             where = f"(SELECT tableoid, ctid FROM {table} ORDER BY 1, 2 LIMIT 1)"
-            done = superuser.execute(f"{update} WHERE (tableoid, ctid) = {where}".encode())
+            change = statement or f"{update} WHERE (tableoid, ctid) = {where}"
+            done = superuser.execute(change.encode())
             assert done.rowcount == 1, f"{table} is empty"
             yield
         finally:

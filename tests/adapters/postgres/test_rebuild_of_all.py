@@ -3,8 +3,10 @@
 import pytest
 from sqlalchemy import Engine
 
+from bench.population.life import RULES
 from jobledger.adapters.postgres.refolding import processes
 from jobledger.adapters.postgres.refolding.all_jobs import rebuild_all
+from jobledger.adapters.postgres.reports.projecting.projector import catch_up
 from jobledger.core.errors import BrokenChain, UnknownEventType
 from jobledger.core.projections.differences import Difference
 from tests.support.ledgers import postgres_ledger, tampering
@@ -110,3 +112,50 @@ def test_a_job_that_cannot_be_read_ends_it_with_a_word(
     _tamper(ledger_url, f"UPDATE event SET {change} WHERE version = 1")
     with pytest.raises(error):
         _found(filled, shares, check=True)
+
+
+@pytest.mark.parametrize("first", ["failed", "not-valid"])
+def test_a_stream_whose_first_event_is_gone_ends_it_with_a_word(
+    filled: Engine, ledger_url: str, first: str
+) -> None:
+    of_it = f"(SELECT stream_id FROM job WHERE name = '{first}')"
+    _tamper(ledger_url, f"DELETE FROM event WHERE version = 1 AND stream_id = {of_it}")
+    for check in (True, False):
+        with pytest.raises(BrokenChain, match="does not begin with who the job is"):
+            _found(filled, 1, check=check)
+    catch_up(filled, RULES)
+    with filled.connect() as connection:
+        told = connection.exec_driver_sql("SELECT name FROM report_job").scalars().all()
+    assert set(told) == set(SOME) - {first}, "reports go on without it"
+
+
+NO_INSTANT = ["'infinity'", "'-infinity'", "'0044-03-15 BC'", "'10000-01-01'"]
+
+
+@pytest.mark.parametrize("value", NO_INSTANT)
+def test_a_row_that_cannot_be_read_for_its_instant_is_named_and_put_right(
+    filled: Engine, ledger_url: str, value: str
+) -> None:
+    _tamper(
+        ledger_url,
+        f"UPDATE job SET ended_at = {value} WHERE name = 'failed'",
+        f"UPDATE attempt SET started_at = {value} " + LAST.format("attempt"),
+        "UPDATE job SET version = 77 WHERE name = 'succeeded'",
+    )
+    named = _found(filled, 1, check=True)
+    assert [(one.table, one.column) for one in named] == [
+        ("job", "ended_at"),
+        ("attempt", "started_at"),
+        ("job", "version"),
+    ]
+    assert named[0].expected == "an instant between the years 1 and 9999"
+    assert _found(filled, 1, check=False) == named
+    assert _found(filled, 1, check=True) == []
+
+
+def test_a_row_without_a_job_that_cannot_be_read_is_named(filled: Engine, ledger_url: str) -> None:
+    copied = "CREATE TEMP TABLE more AS SELECT * FROM attempt LIMIT 1"
+    other = "UPDATE more SET stream_id = gen_random_uuid(), started_at = 'infinity'"
+    _tamper(ledger_url, copied, other, "INSERT INTO attempt SELECT * FROM more")
+    for check in (True, False):
+        assert [one.found for one in _found(filled, 1, check=check)] == ["infinity"]

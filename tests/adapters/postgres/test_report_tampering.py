@@ -1,15 +1,22 @@
 """Whatever is changed in the tables behind the reports is found, and a rebuild puts it right."""
 
+from datetime import timedelta
+
 import pytest
 from sqlalchemy import Engine
 
 from bench.population.life import RULES
+from bench.sample import END
 from jobledger.adapters.postgres.connection.engine import open_engine
+from jobledger.adapters.postgres.reports.asking.asking import ask
+from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
+from jobledger.adapters.postgres.reports.asking.report import Question
 from jobledger.adapters.postgres.reports.projecting.checkpoint import report_lag
 from jobledger.adapters.postgres.reports.projecting.rebuild import check_reports, rebuild_reports
 from jobledger.adapters.postgres.schema.report_tables import FACTS
 from jobledger.core.errors import LedgerMisconfigured
 from jobledger.core.projections.differences import WHOLE_ROW, Difference
+from tests.support.ledgers import tampering
 from tests.support.lost_rows import NOBODY, leave_rows
 from tests.support.reported import admin, differences, project_all
 
@@ -134,5 +141,29 @@ def test_a_checkpoint_with_another_time_is_found_and_put_right(
         ((told,),) = superuser.execute(read).fetchall()
         superuser.execute("UPDATE report_checkpoint SET recorded_at = NULL")
     assert found(unreported) == [("report_checkpoint", "recorded_at", "None", str(told))]
+    rebuilt(unreported, reported_url)
+    assert found(unreported) == []
+
+
+@pytest.mark.parametrize("table", ["log_head", "report_checkpoint"])
+def test_a_report_says_so_if_it_is_not_known_up_to_where_it_tells(
+    unreported: Engine, reported_url: str, table: str
+) -> None:
+    with tampering(reported_url) as superuser:
+        superuser.execute(f"DELETE FROM {table}".encode())
+    asked = Question(since=END - timedelta(days=1), until=END)
+    with pytest.raises(LedgerMisconfigured, match="row of log_head or report_checkpoint is gone"):
+        ask(unreported, REPORTS["durations"], asked)
+
+
+def test_a_fact_that_cannot_be_read_for_its_instant_is_found_and_put_right(
+    unreported: Engine, reported_url: str
+) -> None:
+    project_all(unreported)
+    with admin(reported_url) as superuser:
+        one = "(SELECT min(stream_id::text)::uuid FROM report_job)"
+        superuser.execute(f"UPDATE report_job SET created_at = 'infinity' WHERE stream_id = {one}")
+    ((table, column, value, _),) = found(unreported)
+    assert (table, column, value) == ("report_job", "created_at", "infinity")
     rebuilt(unreported, reported_url)
     assert found(unreported) == []

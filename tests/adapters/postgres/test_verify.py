@@ -333,6 +333,11 @@ def test_a_changed_end_of_the_log_is_found(filled: Engine, ledger_url: str, posi
     assert kinds(filled) == {FaultKind.LOG_HEAD}
 
 
+def test_a_log_without_its_end_is_found(filled: Engine, ledger_url: str) -> None:
+    tamper(ledger_url, "DELETE FROM log_head")
+    assert kinds(filled) == {FaultKind.LOG_HEAD}
+
+
 def swap(url: str, columns: str) -> None:
     """Swap columns between versions 2 and 3 of a stream."""
     tamper(

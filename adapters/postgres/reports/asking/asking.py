@@ -69,7 +69,12 @@ def ask(engine: Engine, report: Report, question: Question) -> Answer:
     keys = report.keys or tuple(key_column(name, report.dimensions) for name in by)
     values = parameters(report, question)
     with ledger_errors(engine.url), engine.connect() as connection:
-        (state,) = run(connection, _STATE, {})
+        states = run(connection, _STATE, {})
+        if not states:
+            what = "the one row of log_head or report_checkpoint is gone; `jobledger verify` and"
+            named = "`jobledger rebuild --reports --check` name it"
+            raise LedgerMisconfigured(f"{describe(engine.url)}: {what} {named}")
+        state = states[0]
         stale = stale_since(connection)
         try:
             found = run(connection, statement(report, question), values)

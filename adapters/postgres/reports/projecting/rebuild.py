@@ -41,6 +41,7 @@ from jobledger.adapters.postgres.reports.projecting.rows import (
 from jobledger.adapters.postgres.schema.report_tables import FACTS
 from jobledger.adapters.postgres.schema.tables import event, metadata
 from jobledger.adapters.postgres.schema.tables import stream as heads
+from jobledger.adapters.postgres.verifying.instants import keys_of, no_instants
 from jobledger.adapters.postgres.verifying.orphans import in_no_stream
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.projections.differences import Difference, differences
@@ -143,9 +144,12 @@ def check_reports(
     Rows of archived jobs are held against the events in `archived`. Each share of the jobs is read
     in one snapshot, so that a projector at work disturbs nothing.
     """
+    unread = [found.difference for found in no_instants(engine, keys_of(TABLES))]
     wrong = list(wrong_checkpoint(engine))
-    yield from wrong
-    if GONE in wrong:  # up to where the tables should be like the log, nobody knows
+    yield from [*unread, *wrong]
+    if (
+        unread or GONE in wrong
+    ):  # cannot be read; or nobody knows up to where they should be as the log
         return
     streams = one_column(engine, select(heads.c.stream_id))
     check = partial(_differences_of, rules)
