@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Self
 from uuid import UUID
 
+from jobledger.adapters.files.regular import open_regular
 from jobledger.adapters.files.written_once import (
     flush_directory,
     make_anew,
@@ -221,7 +222,7 @@ def file_digest(path: Path) -> bytes:
     """Return the SHA-256 of a file; raise `LedgerMisconfigured` if it cannot be read."""
     hashed = hashlib.sha256()
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:  # a pipe in its place would be waited for without end
             while block := file.read(_BLOCK):
                 hashed.update(block)
     except OSError as error:

@@ -2,26 +2,31 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
+from uuid import UUID
 
 import typer
+from rich.text import Text
+from sqlalchemy import Connection, Engine
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.options import DataDir, OutputOption, ReportsDatabaseUrl, settings_from
-from jobledger.adapters.cli.output import Output, fail, show
+from jobledger.adapters.cli.output import Output, errors, fail, show
 from jobledger.adapters.cli.periods import bounds
 from jobledger.adapters.files.written_once import beside, make_directory, take_place
-from jobledger.adapters.forensics.archive_files import SUFFIX, bundles
+from jobledger.adapters.forensics.archive_files import SUFFIX, checked
 from jobledger.adapters.ledger_wiring import reading
+from jobledger.adapters.postgres.archive.archives import PostgresArchives
 from jobledger.adapters.postgres.reports.by_month import (
     DELIMITER,
     EVENTS,
     QUOTE,
     TABLES,
+    archived_then,
     batches,
     in_batches,
     month_after,
@@ -29,6 +34,7 @@ from jobledger.adapters.postgres.reports.by_month import (
     snapshot,
 )
 from jobledger.core.errors import LedgerMisconfigured
+from jobledger.core.forensics.seals.archives import Archive
 from jobledger.core.log.chain import canonical
 from jobledger.core.log.envelope import StoredEvent
 
@@ -61,6 +67,8 @@ def parquet(
     """
     if unknown := [name for name in table or () if name not in TABLES]:
         fail(f"there is no table {unknown[0]!r}: {', '.join(TABLES)}", ExitCode.USAGE)
+    if archives is not None and not archives.is_dir():
+        fail(f"{archives} is no directory of archives", ExitCode.MISCONFIGURED)
     begins, ends = bounds(since, until)
     made = []
     settings = settings_from(database_url, data_dir)
@@ -78,17 +86,52 @@ def parquet(
                     place = Path(name) / f"month={month:%Y-%m}" / "part-0.parquet"
                     with closing(batches(connection, one, month)) as rows:
                         made.append((place, write(to / place, one.columns, one.meanings, rows)))
-        for file in sorted(archives.glob(f"*{SUFFIX}")) if archives is not None else ():
-            place = Path(ARCHIVED) / f"{file.name.removesuffix(SUFFIX)}.parquet"
-            made.append((place, write(to / place, EVENTS.columns, {}, in_batches(_archived(file)))))
+            if archives is not None:
+                made += _of_archives(engine, connection, archives, to)
     except OSError as error:
         fail(f"{error.filename or to} cannot be written: {error.strerror}", ExitCode.MISCONFIGURED)
     show(output, [{"file": str(place), "rows": rows} for place, rows in made if rows], COLUMNS)
 
 
-def _archived(file: Path) -> Iterator[bytes]:
-    """Yield the events of an archive file as lines of CSV."""
-    for bundle in bundles(file):
+def _of_archives(
+    engine: Engine, connection: Connection, directory: Path, to: Path
+) -> Iterator[tuple[Path, int]]:
+    """Write the files of the ledger's archive records; say which files of either side are left out.
+
+    One that no record names was being written when that was interrupted: its jobs are in another
+    one, or in the log.
+    """
+    then, named, gone = archived_then(connection), set[str](), list[str]()
+    for record in PostgresArchives(engine).records():
+        file = directory / record.file.name
+        named.add(file.name)
+        if record.number > then.last:  # its events are in the months of the same snapshot
+            continue
+        if not file.exists():
+            gone.append(file.name)
+            continue
+        place = Path(ARCHIVED) / f"{file.name.removesuffix(SUFFIX)}.parquet"
+        events = in_batches(_archived(file, record, then.still_here))
+        yield place, write(to / place, EVENTS.columns, {}, events)
+    unknown = sorted({file.name for file in directory.glob(f"*{SUFFIX}")} - named)
+    _tell_left_out(f"{directory} has them not, and records name them", gone)
+    _tell_left_out("no archive record of this ledger names them", unknown)
+
+
+def _tell_left_out(why: str, files: Sequence[str]) -> None:
+    if files:
+        told = f"jobledger: left out, as {why}: {', '.join(files)}"
+        errors.print(Text(told, style="yellow"), soft_wrap=True)
+
+
+def _archived(file: Path, record: Archive, but: Container[UUID]) -> Iterator[bytes]:
+    """Yield the events of an archive file as lines of CSV, but those of some jobs.
+
+    Raises `BrokenChain` if it is not the file that its record speaks of.
+    """
+    for bundle in checked(file, record.file, record.jobs):
+        if bundle.stream in but:
+            continue
         for stored in bundle.events:
             line = io.StringIO()
             writer = csv.writer(

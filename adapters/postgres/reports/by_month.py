@@ -87,6 +87,24 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedThen:
+    """What had left the log for an archive when a snapshot was taken."""
+
+    last: int
+    """Number of the newest record; 0 if there is none."""
+    still_here: frozenset[uuid.UUID]
+    """Streams that a record speaks of and that are in the log: whoever archived was interrupted."""
+
+
+def archived_then(connection: Connection) -> ArchivedThen:
+    """Return what had left the log as a snapshot has it."""
+    last = connection.execute(text("SELECT coalesce(max(number), 0) FROM archive")).scalar_one()
+    both = "SELECT a.stream_id FROM archived_stream a JOIN stream s USING (stream_id)"
+    streams = connection.execute(text(both)).scalars()
+    return ArchivedThen(last=last, still_here=frozenset(streams))
+
+
 def months(connection: Connection) -> Sequence[Instant]:
     """Return the first instant of each month from that of the oldest job on, the latest last."""
     jobs = _place(connection, TABLES["jobs"])

@@ -1,7 +1,10 @@
 """Reporting views and events as Parquet: DuckDB reads in them what Postgres says."""
 
 import json
+import os
+import shutil
 from collections import Counter
+from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +20,7 @@ from bench.sample import END
 from docs.cookbook.recipe import Recipe
 from docs.cookbook.recipes import RECIPES
 from jobledger.adapters.cli.main import app
+from jobledger.adapters.postgres.archive.archives import PostgresArchives, Removed
 from jobledger.adapters.postgres.reports import by_month
 from jobledger.adapters.postgres.reports.by_month import TABLES
 from tests.adapters.postgres.archive_site import filled_site
@@ -184,6 +188,47 @@ def test_what_has_left_with_an_archive_is_written_from_its_file(
     assert here
     assert archived
     assert sorted([*here, *archived]) == sorted(before)
+
+
+class Interrupted(PostgresArchives):
+    """Is killed before anything leaves the log."""
+
+    def remove(self, number: int) -> Iterator[Removed]:
+        raise KeyboardInterrupt(number)
+
+
+def test_no_event_is_written_twice_or_left_out_without_a_word(
+    ledger_url: str, tmp_path: Path
+) -> None:
+    def refused(*words: str) -> str:
+        environment = {"DATABASE_URL": site.url, "REPORTS_DATABASE_URL": ""}
+        asked = ["parquet", "--to", str(tmp_path / "to"), "--archives", *words]
+        told = CliRunner().invoke(app, asked, env=environment)
+        assert told.exit_code != 0
+        return f"{told.exception} {told.output}"
+
+    with filled_site(ledger_url, tmp_path) as site:
+        before = sorted(events_in(written_to(site.url, tmp_path / "before"), EVERY_EVENT))
+        with pytest.raises(KeyboardInterrupt):
+            site.archive(Interrupted(site.engine))
+        to = written_to(site.url, tmp_path / "half", "--archives", str(site.directory))
+        assert sorted(events_in(to, EVERY_EVENT)) == before, "in a file, and in the log still"
+
+        (record,) = site.archive().records
+        whole = site.directory / record.file.name
+        shutil.copy(whole, site.directory / "archive-000001-0123456789abcdef.jsonl.gz")
+        to = written_to(site.url, tmp_path / "whole", "--archives", str(site.directory))
+        assert sorted(events_in(to, EVERY_EVENT)) == before, "of two files one is the record's"
+
+        whole.write_bytes(whole.read_bytes()[:-20])
+        assert "does not have the digest" in refused(str(site.directory))
+        whole.unlink()
+        os.mkfifo(whole)
+        assert "it is no regular file" in refused(str(site.directory))
+        assert "no directory of archives" in refused(str(site.directory / "mistyped"))
+
+
+EVERY_EVENT = "**/*.parquet"
 
 
 def written_to(url: str, to: Path, *words: str) -> Path:
