@@ -58,7 +58,7 @@ def test_jobs_are_shown_archived_verified_and_brought_back(
     missing = filled.jobledger("archive", "list", "ml/there", code=ExitCode.NOT_FOUND)
     assert missing.err == "jobledger: no job ml/there is in an archive\n"
 
-    for command in ("get", "history"):
+    for command in ("get", "history", "decisions"):
         told = filled.jobledger(command, "done", code=ExitCode.NOT_FOUND)
         assert f"jobledger import {file} --job ml/done" in told.err
     path = str(tmp_path / "archives" / file)
@@ -70,6 +70,8 @@ def test_jobs_are_shown_archived_verified_and_brought_back(
     assert "Complete" in filled.jobledger("history", "done").out
     assert "1 imported, 1 was there already" in filled.jobledger("import", path).out
     filled.jobledger("replay", "failed")
+    told = filled.jobledger("decisions", "failed", code=ExitCode.NOT_FOUND)
+    assert "`jobledger history failed --all` tells all of them" in told.err
 
 
 def test_what_was_taken_out_without_a_record_or_changed_in_a_file_is_named(

@@ -5,9 +5,10 @@ from typing import Annotated
 import typer
 from msgspec.structs import asdict
 
-from jobledger.adapters.cli.files.dossiers import ledger_to_read
+from jobledger.adapters.cli.exit_codes import ExitCode
+from jobledger.adapters.cli.files.dossiers import ledger_to_read, tell_archived
 from jobledger.adapters.cli.files.job_names import complete_job
-from jobledger.adapters.cli.finding import find_job, youngest
+from jobledger.adapters.cli.finding import find_job, matches, named, youngest
 from jobledger.adapters.cli.options import (
     LIMIT_MAX,
     ClusterOption,
@@ -17,7 +18,8 @@ from jobledger.adapters.cli.options import (
     OutputOption,
     settings_from,
 )
-from jobledger.adapters.cli.output import Output, show
+from jobledger.adapters.cli.output import Output, fail, show
+from jobledger.adapters.ledger_wiring import Ledger
 from jobledger.core.jobs.rows import DecisionRow
 from jobledger.core.ports.history import History, JobFilter
 from jobledger.core.ports.pending import PendingDecisions
@@ -47,6 +49,8 @@ def decisions(
     """Show pending decisions by due time, or all decisions of one job."""
     with ledger_to_read(settings_from(database_url, data_dir)) as opened:
         if job is not None:
+            if not matches(opened.history, job, namespace, cluster):
+                _tell_elsewhere(opened, job, namespace)
             row = find_job(opened.history, job, namespace, cluster)
             rows = [
                 {"job": f"{row.namespace}/{row.name}", **asdict(item)}
@@ -56,6 +60,15 @@ def decisions(
             wanted = JobFilter(cluster=cluster, namespace=namespace, open_only=True)
             rows = pending_of(opened.pending, opened.history, wanted, limit)
     show(output, rows, COLUMNS, "no decision is pending" if job is None else "no decisions")
+
+
+def _tell_elsewhere(opened: Ledger, job: str, namespace: str) -> None:
+    """End with where a job is that is not in the log, if it is anywhere."""
+    space, name = named(job, namespace)
+    if opened.imports.find(name, space) is not None:
+        told = f"job {name} was imported, and no decision of it is one of this ledger"
+        fail(f"{told}; `jobledger history {job} --all` tells all of them", ExitCode.NOT_FOUND)
+    tell_archived(opened, job, namespace)
 
 
 def pending_of(
