@@ -308,7 +308,7 @@ class DeletionStarted(Struct, frozen=True, kw_only=True):
 
 
 class JobDeleted(Struct, frozen=True, kw_only=True):
-    """The RayJob object is gone. Nothing more will happen."""
+    """The RayJob object is gone. Nothing more happens, unless a restored etcd brings it back."""
 
     at: Instant
 
