@@ -103,17 +103,21 @@ def stand(mine: Claim, rivals: Collection[Claim]) -> Standing:
     return Standing.CLAIMING if is_first and not others else Standing.WAITING
 
 
-def kinship(mine: Claim, rival: Claim) -> str:
-    """Return what the other ledger is to this one, in words."""
+THIS_LEDGER = "this ledger"
+
+
+def kinship(mine: Claim, rival: Claim, called: str = THIS_LEDGER) -> str:
+    """Return what the other ledger is to this one, in words; `called` names this one."""
     if mine.database == rival.database:
         return "the same database under another name of the cluster, or a copy of its files"
     if not mine.origin or mine.origin != rival.origin:
         return "a ledger of its own"
     ahead = rival.position - mine.position
     if ahead == 0:
-        return "a copy of this ledger, as long as this one"
+        which = "this one" if called == THIS_LEDGER else "that one"
+        return f"a copy of {called}, as long as {which}"
     how = "longer" if ahead > 0 else "shorter"
-    return f"a copy of this ledger, {counted(abs(ahead), 'event')} {how}"
+    return f"a copy of {called}, {counted(abs(ahead), 'event')} {how}"
 
 
 def _rank(claim: Claim) -> tuple[str, str]:

@@ -182,7 +182,7 @@ def other_ledgers(view: ClusterView) -> Iterator[Finding]:
             what = (
                 f"{one.owner} ({one.standing.value} since {one.since}) and {other.owner} "
                 f"({other.standing.value} since {other.since}) would control the same jobs; "
-                f"that of {other.owner} is {kinship(one, other)}"
+                f"that of {other.owner} is {kinship(one, other, f'that of {one.owner}')}"
             )
             yield error("other-ledgers", what, "stop all but one; one acts, the others wait")
 

@@ -398,3 +398,18 @@ def test_another_ledger_is_told(view: ClusterView, guarded: Guarded) -> None:
         "that of c is a ledger of its own"
         for owner, since in (("a", "1"), ("b", "2"))
     ]
+
+
+@pytest.mark.parametrize(
+    ("position", "told"),
+    [(3, "2 events shorter"), (6, "1 event longer"), (5, "as long as that one")],
+)
+def test_of_copies_it_is_told_which_is_longer_wherever_one_asks(
+    view: ClusterView, guarded: Guarded, position: int, told: str
+) -> None:
+    metadata: Manifest = {"name": "jobledger"}
+    guarded.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+    for owner, database, at in (("a", "one", 5), ("b", "two", position)):
+        guarded.create(LEASES, a_claim(owner, owner, database, origin="same", position=at))
+    (found,) = findings(view)
+    assert found.what.endswith(f"that of b is a copy of that of a, {told}")
