@@ -216,3 +216,12 @@ def test_ledgers_of_different_kinds_of_job_have_nothing_in_common() -> None:
 )
 def test_what_the_other_ledger_is(rival: Claim, expected: str) -> None:
     assert kinship(MINE, rival) == expected
+
+
+@pytest.mark.parametrize(
+    ("position", "expected"),
+    [(90, "10 events shorter"), (101, "1 event longer"), (100, "as long as that one")],
+)
+def test_what_one_of_two_ledgers_is_to_the_other(position: int, expected: str) -> None:
+    rival = replace(OLDER, database="7/2/5/public", position=position)
+    assert kinship(MINE, rival, "that of a") == f"a copy of that of a, {expected}"

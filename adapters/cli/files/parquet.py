@@ -11,7 +11,6 @@ from uuid import UUID
 
 import typer
 from rich.text import Text
-from sqlalchemy import Connection, Engine
 
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.options import DataDir, OutputOption, ReportsDatabaseUrl, settings_from
@@ -26,6 +25,7 @@ from jobledger.adapters.postgres.reports.by_month import (
     EVENTS,
     QUOTE,
     TABLES,
+    ArchivedThen,
     archived_then,
     batches,
     in_batches,
@@ -87,22 +87,23 @@ def parquet(
                     with closing(batches(connection, one, month)) as rows:
                         made.append((place, write(to / place, one.columns, one.meanings, rows)))
             if archives is not None:
-                made += _of_archives(engine, connection, archives, to)
+                then, records = archived_then(connection), PostgresArchives(engine).records()
+                made += _of_archives(records, then, archives, to)
     except OSError as error:
         fail(f"{error.filename or to} cannot be written: {error.strerror}", ExitCode.MISCONFIGURED)
     show(output, [{"file": str(place), "rows": rows} for place, rows in made if rows], COLUMNS)
 
 
 def _of_archives(
-    engine: Engine, connection: Connection, directory: Path, to: Path
+    records: Iterable[Archive], then: ArchivedThen, directory: Path, to: Path
 ) -> Iterator[tuple[Path, int]]:
     """Write the files of the ledger's archive records; say which files of either side are left out.
 
     One that no record names was being written when that was interrupted: its jobs are in another
     one, or in the log.
     """
-    then, named, gone = archived_then(connection), set[str](), list[str]()
-    for record in PostgresArchives(engine).records():
+    named, gone = set[str](), list[str]()
+    for record in records:
         file = directory / record.file.name
         named.add(file.name)
         if record.number > then.last:  # its events are in the months of the same snapshot
