@@ -52,6 +52,18 @@ class Dossier:
         raise BrokenChain(self.origin, "the stream does not begin with who the job is")
 
     @property
+    def whole(self) -> JobIdentity:
+        """Return which object the job is, if no event is missing in between.
+
+        Raises `BrokenChain` if one is: what is said of events by their versions would be wrong.
+        """
+        for number, stored in enumerate(self.events, start=1):
+            if stored.record.version != number:
+                what = f"event {number} of the stream is missing; `jobledger verify` says more"
+                raise BrokenChain(self.origin, what)
+        return self.identity
+
+    @property
     def kind(self) -> str:
         """Return the name of the kind of job; empty if the stream does not say it."""
         kind = kind_of_type(self.events[0].record.type)

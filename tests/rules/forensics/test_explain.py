@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from jobledger.core.errors import BrokenChain
 from jobledger.core.forensics.bundles.dossier import Dossier
 from jobledger.core.forensics.story.account import NO_LOG, Account
 from jobledger.core.forensics.story.explain import explain
@@ -180,3 +181,12 @@ def test_what_a_job_has_got_over_is_not_quoted_as_why_it_failed() -> None:
     first = told.sentences[0].text
     assert first.endswith(f"because the program itself failed: {batchjobs.BACKOFF.rstrip('.')}.")
     assert not any("no answer in time" in one.text for one in told.sentences)
+
+
+def test_of_a_stream_that_lacks_an_event_nothing_wrong_is_told() -> None:
+    """Events are told by their versions, which would be those of others."""
+    whole = dossier_of((*stories.working(), *stories.failing()))
+    for number in range(1, len(whole.events) - 1):
+        cut = (*whole.events[:number], *whole.events[number + 1 :])
+        with pytest.raises(BrokenChain, match=f"event {number + 1} of the stream is missing"):
+            explain(Dossier(events=cut, evidence=whole.evidence, origin="the log"))
