@@ -133,7 +133,7 @@ class ApiNeeds:
     rights_of_some: Mapping[str, str] = field(default_factory=dict)
     """Label of a part -> which jobs need it; it is bound in their namespaces."""
     origin_labels: tuple[str, str] | None = None
-    """Labels of what belongs to a job and has no owner: kind of the job, then its name."""
+    """Labels of what is made for a job: its kind (empty: the name's label tells), then its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

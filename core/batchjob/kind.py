@@ -10,6 +10,7 @@ from jobledger.core.batchjob.history import attempt_row, report_news
 from jobledger.core.batchjob.history.attempt_facts import take
 from jobledger.core.batchjob.history.signs import clues
 from jobledger.core.batchjob.history.words import attempt_end_words, retry_words, words
+from jobledger.core.batchjob.names import JOB_LABEL
 from jobledger.core.batchjob.phases import Phase
 from jobledger.core.batchjob.rules.evidence_scene import BATCHJOB_EVIDENCE
 from jobledger.core.batchjob.rules.observation_rules import BATCHJOB_OBSERVING
@@ -62,7 +63,13 @@ PARTS: Mapping[type, str] = {
 }
 """Fact -> the part of the job that it is about."""
 
-API = ApiNeeds(served=(BATCH_JOBS,), made=(BATCH_JOBS,), admitted=(BATCH_JOBS,), rights="jobs")
+API = ApiNeeds(
+    served=(BATCH_JOBS,),
+    made=(BATCH_JOBS,),
+    admitted=(BATCH_JOBS,),
+    rights="jobs",
+    origin_labels=("", JOB_LABEL),
+)
 
 _OBSERVATIONS = {
     "BatchJobSeen": seen.BatchJobSeen,

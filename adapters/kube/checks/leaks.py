@@ -15,7 +15,12 @@ SECOND_LOOK_SECONDS = 3.0
 
 _MADE = tuple(dict.fromkeys(made for kind in KINDS.values() for made in kind.api.made))
 _OWNERS = {kind.name: kind.resource for kind in KINDS.values()}
-_LABELS = tuple(kind.api.origin_labels for kind in KINDS.values() if kind.api.origin_labels)
+_LABELS = tuple(
+    (kind.name, *kind.api.origin_labels) for kind in KINDS.values() if kind.api.origin_labels
+)
+
+_OF_JOBS = "start the service, which deletes what is left of jobs; or delete it by hand"
+_NOBODYS = "nobody owns it, so nobody deletes it: delete it by hand if it is not needed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +43,13 @@ def leaked(view: Objects) -> Iterator[Finding]:
         return
     view.pause(SECOND_LOOK_SECONDS)
     still = _suspects(view)
-    for uid, what in still.items():
+    for uid, (what, remedy) in still.items():
         if uid in suspects:
-            remedy = "start the service, which deletes what is left of jobs; or delete it by hand"
             yield warning("leaked-objects", what, remedy)
 
 
-def _suspects(view: Objects) -> dict[str, str]:
-    """Return the UIDs of what should not be there, with what is wrong of each."""
+def _suspects(view: Objects) -> dict[str, tuple[str, str]]:
+    """Return the UIDs of what should not be there, with what is wrong of each and what to do."""
     # First what was made, then who owns it: an owner that comes between is no leak.
     made = [(resource, _metadata(item)) for resource in _MADE for item in _listed(view, resource)]
     there: set[str] = set()
@@ -55,18 +59,21 @@ def _suspects(view: Objects) -> dict[str, str]:
             there.add(_uid(job))
             names.add((kind, *_place(job)))
     over = view.over()
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, str]] = {}
     for resource, item in made:
         if text(item, "metadata", "deletionTimestamp"):
             continue
         called = f"{resource.kind} {'/'.join(_place(item))}"
         owner = _owner(item)
         if owner is not None and owner[1] not in there:
-            found[_uid(item)] = f"{called} belongs to {owner[0]} {owner[2]}, which is gone"
+            what = f"{called} belongs to {owner[0]} {owner[2]}, which is gone"
+            found[_uid(item)] = what, _OF_JOBS
         elif owner is not None and owner[1] in over and resource is not BATCH_JOBS:
-            found[_uid(item)] = f"{called} is there, and {over[owner[1]]} is over"
-        elif owner is None and (labelled := _labelled(item)) is not None and labelled not in names:
-            found[_uid(item)] = f"{called} is labelled for {labelled[2]}, which is gone"
+            found[_uid(item)] = f"{called} is there, and {over[owner[1]]} is over", _OF_JOBS
+        elif owner is None and (labelled := _labelled(item)) is not None:
+            # A job of that name may be another one, made since, or have lost what it owned.
+            why = "which does not own it" if labelled in names else "which is gone"
+            found[_uid(item)] = f"{called} is labelled for {labelled[2]}, {why}", _NOBODYS
     return found
 
 
@@ -116,8 +123,8 @@ def _owner(item: Manifest) -> tuple[str, str, str] | None:
 def _labelled(item: Manifest) -> tuple[str, str, str] | None:
     """Return kind, namespace and name of the job that an object is labelled for."""
     labels = child(item, "metadata", "labels")
-    for of_kind, of_name in _LABELS:
-        kind, name = text(labels, of_kind), text(labels, of_name)
+    for only, of_kind, of_name in _LABELS:
+        kind, name = text(labels, of_kind) if of_kind else only, text(labels, of_name)
         if kind in _OWNERS and name:
             return kind, text(item, "metadata", "namespace"), name
     return None

@@ -314,10 +314,6 @@ class Fixed(MemoryCluster):
 
 
 TRAIN: Manifest = {"metadata": {"name": "train", "namespace": "ml", "uid": "u"}}
-LABELS = {"ray.io/originated-from-crd": "RayJob", "ray.io/originated-from-cr-name": "gone"}
-LABELLED: Manifest = {
-    "metadata": {"name": "c", "namespace": "ml", "uid": "labelled", "labels": LABELS}
-}
 
 
 def asked(view: Objects) -> Iterator[Finding]:
@@ -335,7 +331,6 @@ def test_objects_of_jobs_that_are_there_are_no_leaks() -> None:
     [
         ([(RAYCLUSTERS, owned("c", "x", uid="1"))], "belongs to RayJob train, which is gone"),
         ([(BATCH_JOBS, owned("b", "x", uid="1"))], "belongs to RayJob train, which is gone"),
-        ([(RAYCLUSTERS, LABELLED)], "is labelled for gone, which is gone"),
     ],
 )
 def test_what_outlives_its_job_is_named(
@@ -344,6 +339,7 @@ def test_what_outlives_its_job_is_named(
     (found,) = asked(Objects(cluster=Fixed((RAYJOBS, TRAIN), *objects)))
     assert (found.check, found.severity) == ("leaked-objects", Severity.WARNING)
     assert said in found.what
+    assert "start the service" in found.remedy
 
 
 def test_what_is_left_of_a_job_that_is_over_is_named() -> None:
