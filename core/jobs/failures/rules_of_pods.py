@@ -14,6 +14,10 @@ PODS = (Source.POD, Source.CONTAINER, Source.KUBERNETES_EVENT, Source.RAY)
 REFUSALS = (Source.REFUSAL, Source.KUBERNETES_EVENT)
 """Where refusals are told."""
 
+_CHECKED = r'denied the request: (?-i:[A-Z])\w{0,62}\.[\w.-]{1,253} "'
+"""How a webhook answers that has checked an object of its own kind, as JobSet's has of names that
+get too long: that is nobody's policy. Source: apimachinery, errors.NewInvalid."""
+
 OF_PODS: tuple[FailureRule, ...] = (
     FailureRule(
         name="runtime-missing",
@@ -71,7 +75,8 @@ OF_PODS: tuple[FailureRule, ...] = (
         advice="ask the owner of the policy; its name is in the message",
         tests=(
             clue(
-                r"admission webhook|denied the request|PodSecurity|policy.{0,200}denied"
+                rf"admission webhook(?! .{{1,260}} {_CHECKED})|(?!{_CHECKED})denied the request"
+                r"|PodSecurity|policy.{0,200}denied"
                 r"|is forbidden: (?!User |error looking up|no PriorityClass|.{0,200}quota)",
                 *REFUSALS,
             ),
@@ -90,8 +95,9 @@ OF_PODS: tuple[FailureRule, ...] = (
         group=FailureClass.OTHER,
         before_running=True,
         because="the API server would not take an object that it is made of",
-        advice="correct what the message names; the job goes on by itself",
-        tests=(clue(r"\bis invalid: ", *REFUSALS),),
+        advice="correct what the message names (if it is the name, make the job anew under "
+        "another); the job goes on by itself",
+        tests=(clue(rf"\bis invalid: |{_CHECKED}", *REFUSALS),),
     ),
     FailureRule(
         name="queue-evicted",

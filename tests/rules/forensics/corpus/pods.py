@@ -251,4 +251,12 @@ PODS: tuple[Case, ...] = (
         "invalid-object",
         'RayCluster.ray.io "train" is invalid: metadata.name: Invalid value: "train"',
     ),
+    refusal(
+        "a name that JobSet's own webhook finds too long: no policy of anybody's",
+        "invalid-object",
+        'JobSet ml/train: PATCH jobsets ml/train: 422 Invalid: admission webhook "vjobset.kb.io" '
+        'denied the request: JobSet.jobset.x-k8s.io "train" is invalid: spec.replicatedJobs[0].name'
+        ': Invalid value: "train-node-0": JobSet name is too long, pod names generated for this '
+        "JobSet will exceed 63 characters",
+    ),
 )
