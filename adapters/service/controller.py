@@ -124,6 +124,7 @@ class Controller:
         self._on_due = FallingDue(
             parts.slots, parts.inbox, self._lookout, parts.synced.has_listed
         ).tell
+        parts.slots.on_finished = self._seek_returned
         parts.synced.on_all = parts.alarms.wake  # what fell due of a kind that was left alone
         self._thread = threading.Thread(target=self._run, name="turn", daemon=True)
 
@@ -273,6 +274,14 @@ class Controller:
         if not parts.synced.has_listed(kind_of(slot.view.state).name):
             return
         seek(self._lookout, parts.slots, slot)
+
+    def _seek_returned(self, slot: Slot) -> None:
+        """Have asked for what a watch shows of a job that is over, and the log knows to be gone.
+
+        A restored etcd may have brought it back; nobody looks around for such a job.
+        """
+        if self._parts.live.has_any(slot.view.state.gone):
+            self._seek_absent(slot)
 
     def _is_watched(self, identity: JobIdentity) -> bool:
         namespaces, mapper = self._parts.namespaces, self._parts.handlers.mapper

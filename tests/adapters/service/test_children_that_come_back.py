@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, RAYCLUSTERS
 from jobledger.core.values.documents import text
 from tests.adapters.service.parts import a_rayjob
@@ -43,6 +45,29 @@ def test_a_raycluster_of_an_earlier_attempt_goes_again(*, anew: bool) -> None:
     assert replayed(world, stream) == ((), ())
 
 
+@how
+@pytest.mark.parametrize("shutdown", [False, True], ids=["", "shut down"])
+def test_so_it_does_of_a_job_that_ends_by_the_restore(*, shutdown: bool, anew: bool) -> None:
+    """Its last RayCluster is gone then; and nobody looks around for a job that has ended."""
+    world = ServiceWorld()
+    world.plane.holds = True
+    spec = a_rayjob(submissionMode=HTTP, backoffLimit=1, shutdownAfterJobFinishes=shutdown)
+    stream = world.create(spec)
+    world.run(lambda: _runs(world), "the first attempt to run")
+
+    def fail_once(world: ServiceWorld) -> None:
+        world.exit_codes.append(1)
+        world.plane.holds = False
+        step_until(world, lambda: "RetryGranted" in told(world, stream))
+        world.plane.holds = True
+        world.run(lambda: _runs(world), "the second attempt to run")
+
+    lose(world, fail_once, anew=anew)
+    world.run(lambda: world.phase("train") == "Failed", "the end")
+    world.run(lambda: not world.cluster.list(RAYCLUSTERS).items, "all to be gone")
+    assert replayed(world, stream) == ((), ())
+
+
 def _runs(world: ServiceWorld) -> bool:
     return world.phase("train") == "Running"
 
@@ -74,6 +99,27 @@ def test_the_job_of_an_earlier_attempt_goes_again(*, anew: bool) -> None:
     }
     world.holds = False
     world.run(lambda: "BatchJobCompleted" in told(world, stream), "the end")
+    assert replayed(world, stream) == ((), ())
+
+
+@how
+def test_so_it_does_where_no_attempt_is_left(*, anew: bool) -> None:
+    world = JobWorld()
+    world.holds = True
+    stream = world.give(a_job(retries=1))
+    world.run(lambda: bool(world.attempts()), "the first attempt")
+
+    def fail_once(world: JobWorld) -> None:
+        world.ends.append("Failed")
+        world.holds = False
+        step_until(world, lambda: "BatchRetryGranted" in told(world, stream))
+        world.holds = True
+        world.run(lambda: told(world, stream).count("BatchAttemptStarted") == 2, "the second")
+        settle(world)
+
+    lose(world, fail_once, anew=anew)
+    world.run(lambda: "BatchJobFailed" in told(world, stream), "the end")
+    world.run(lambda: not world.attempts(), "all to be gone")
     assert replayed(world, stream) == ((), ())
 
 
