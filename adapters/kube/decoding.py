@@ -31,7 +31,8 @@ thousand counts the calls that lead to a decoder as well, and some threads make 
 FLAT_LEVELS = 60
 """So many are looked for the quick way."""
 
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
+"""One that does not end goes to the end: else what breaks off is searched once for each quote."""
 _STRING_OR_BRACKET = re.compile(_STRING.pattern + rb"|[{}\[\]]", re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
 _STEPS = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}

@@ -162,5 +162,7 @@ class SchedulerAlarms:
         if self._holds(row):
             with self._holding:
                 self._held_back.add(row.decision_id)
+            if not self._holds(row):  # whoever says so may have come before it was added
+                self.wake()
         elif self._on_due is not None:
             self._on_due(row)

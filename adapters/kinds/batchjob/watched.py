@@ -110,7 +110,7 @@ class BatchJobListener:
 
     def interrupted(self, since: Instant, until: Instant, reason: str) -> None:
         """Tell every job of the gap."""
-        self._around.live.doubt(ATTEMPT)
+        self._around.live.doubt(ATTEMPT, self._around.namespace)
         tell_gap(self._around, JOB, JOB, since, until, reason)
 
 

@@ -85,6 +85,11 @@ class Children:
         self.by_owner.setdefault(child.owner_uid, {})[child.uid] = child
         self.by_name[child.namespace, child.name] = child
 
+    def of(self, namespace: str) -> list[str]:
+        """Return the UIDs of the children in a namespace; empty: in all."""
+        found = self.by_uid.items()
+        return [uid for uid, child in found if namespace in ("", child.namespace)]
+
     def drop(self, uid: str) -> CachedChild | None:
         """Forget a child and return it."""
         child = self.by_uid.pop(uid, None)

@@ -7,7 +7,7 @@ submitters only what is needed to tell them again. Safe to use from many threads
 import dataclasses
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Container, Hashable, Iterable, Sequence
+from collections.abc import Collection, Container, Hashable, Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,7 +19,7 @@ from jobledger.adapters.service.objects.kept_children import (
     Children,
     Gone,
 )
-from jobledger.adapters.service.objects.packing import pack, unpack, unpack_any
+from jobledger.adapters.service.objects.packing import status_of, unpack, unpack_any
 from jobledger.adapters.service.objects.uids_by import UidsBy, UidsByLast
 from jobledger.core.jobs.control.status_writers import StatusWriter
 from jobledger.core.jobs.identity import JobIdentity
@@ -32,7 +32,7 @@ from jobledger.core.ports.cluster import (
     RAYCLUSTERS,
     Resource,
 )
-from jobledger.core.values.documents import Json, Manifest, child, items
+from jobledger.core.values.documents import Manifest, child
 from jobledger.core.values.ids import shard_of
 
 _PLAIN = frozenset({RAYCLUSTERS, BATCH_JOBS, PODS, JOBSETS, CONFIGMAPS})
@@ -107,28 +107,13 @@ class CachedJob(Struct, frozen=True, kw_only=True):
     def newest(self) -> Manifest:
         """Return the object with the status and the version that were last seen."""
         whole = self.manifest
-        status, managed = unpack_any(self.shown) if self.shown else _status_of(whole)
+        status, managed = unpack_any(self.shown) if self.shown else status_of(whole)
         metadata = {
             **child(whole, "metadata"),
             "managedFields": managed,
             "resourceVersion": self.version,
         }
         return {**whole, "metadata": metadata, "status": status}
-
-
-def pack_status(manifest: Manifest) -> bytes:
-    """Return the status of an object, and who wrote what, in the form in which they are kept."""
-    return pack(_status_of(manifest))
-
-
-def _status_of(manifest: Manifest) -> tuple[Manifest, Sequence[Json]]:
-    managed = items(manifest, "metadata", "managedFields")  # of the status alone, as decoded
-    kept = {
-        name: value
-        for name, value in child(manifest, "status").items()
-        if name != "rayClusterStatus"
-    }
-    return kept, managed
 
 
 def version_is_older(version: str, than: str) -> bool:
@@ -170,33 +155,39 @@ class ObjectCache:
         self._runtimes: dict[tuple[str, str, str], CachedRuntime] = {}
         self._doubted: set[Hashable] = set()
 
-    def doubt(self, kind: str, *, jobs: bool = False) -> None:
+    def doubt(self, kind: str, namespace: str, *, jobs: bool = False) -> None:
         """Take the next version of each object of a kind for the newest, whatever its number.
 
-        Everything is listed anew: an etcd that was restored counts from an earlier version on, and
-        may show again what had gone. A `Job` may be a job, or what is made for one.
+        All of a namespace (empty: all) is listed anew: an etcd that was restored counts from an
+        earlier version on, and may show again what had gone.
         """
         with self._lock:
             if jobs:
                 self._gone.pop(kind, None)
-                self._doubted.update(uid for uid, job in self._jobs.items() if job.kind == kind)
+                self._doubted.update(self._jobs_of(kind, namespace))
                 return
             self._gone_children.pop(kind, None)
-            self._doubted.update(self._children[kind].by_uid)
-            self._doubted.update(key for key in self._runtimes if key[0] == kind)
+            self._doubted.update(self._children[kind].of(namespace))
+            runtimes = (key for key in self._runtimes if key[0] == kind)
+            self._doubted.update(key for key in runtimes if namespace in ("", key[1]))
 
-    def drop_unlisted(self, kind: str, waiting: Container[str]) -> None:
-        """Forget children of a kind of which a new list, which is whole by now, has not told.
+    def _jobs_of(self, kind: str, namespace: str) -> list[str]:
+        found = (job.identity for job in self._jobs.values() if job.kind == kind)
+        return [one.uid for one in found if namespace in ("", one.namespace)]
 
-        They came by an answer and went before their watch told of them: so it does not tell that
-        they are gone. What is `waiting`, by its UID, was told.
+    def drop_unlisted(
+        self, kind: str, namespace: str, waiting: Container[str], *, jobs: bool = False
+    ) -> None:
+        """Forget what a new list of a kind and namespace, which is whole by now, has not told of.
+
+        It came by an answer and went before its watch told of it: so that does not tell that it is
+        gone. What is `waiting`, by its UID, was told.
         """
         with self._lock:
-            children = self._children[kind]
-            for uid in [one for one in children.by_uid if one in self._doubted]:
-                if uid not in waiting:
-                    self._doubted.discard(uid)
-                    children.drop(uid)
+            known = self._jobs_of(kind, namespace) if jobs else self._children[kind].of(namespace)
+            for uid in [one for one in known if one in self._doubted and one not in waiting]:
+                self._doubted.discard(uid)
+                _ = self._drop_job(uid) if jobs else self._children[kind].drop(uid)
 
     def is_older(self, key: Hashable, version: str, than: str) -> bool:
         """Return whether a version of an object (by UID; a runtime by its key) is an older one."""
@@ -246,12 +237,19 @@ class ObjectCache:
         with self._lock:
             self._gone[kind].note(uid)
             self._doubted.discard(uid)
-            job = self._jobs.pop(uid, None)
-            if job is not None:
-                self._selecting.drop(uid)
-                self._on_runtime.discard(job.runtime, uid)
-                self._in_shard.discard(shard_of(job.identity.stream_id), uid)
-            return job
+            return self._drop_job(uid)
+
+    def is_gone(self, kind: str, uid: str) -> bool:
+        """Return whether a job went, and its kind was not listed anew since."""
+        return uid in self._gone[kind]
+
+    def _drop_job(self, uid: str) -> CachedJob | None:
+        job = self._jobs.pop(uid, None)
+        if job is not None:
+            self._selecting.drop(uid)
+            self._on_runtime.discard(job.runtime, uid)
+            self._in_shard.discard(shard_of(job.identity.stream_id), uid)
+        return job
 
     def job(self, uid: str) -> CachedJob | None:
         """Return a RayJob by its UID."""

@@ -1,12 +1,13 @@
 """The form in which watched objects are kept: a parsed one takes ten times the memory."""
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 from zstandard import ZstdCompressor, ZstdDecompressor
 
-from jobledger.core.values.documents import Manifest
+from jobledger.core.values.documents import Json, Manifest, child, items
 
 _PACKING_LEVEL = 1
 
@@ -47,3 +48,19 @@ def unpack(packed: bytes) -> Manifest:
 def unpack_any(packed: bytes) -> Any:  # noqa: ANN401 any JSON
     """Return what is kept and is no object."""
     return msgspec.json.decode(_here.decompress(packed) if packed[:1] == _ZSTANDARD else packed)
+
+
+def pack_status(manifest: Manifest) -> bytes:
+    """Return the status of an object, and who wrote what, in the form in which they are kept."""
+    return pack(status_of(manifest))
+
+
+def status_of(manifest: Manifest) -> tuple[Manifest, Sequence[Json]]:
+    """Return the part of a status that is kept, and who wrote what."""
+    managed = items(manifest, "metadata", "managedFields")  # of the status alone, as decoded
+    kept = {
+        name: value
+        for name, value in child(manifest, "status").items()
+        if name != "rayClusterStatus"
+    }
+    return kept, managed

@@ -159,6 +159,8 @@ class EventHandlers:
     `telling` is held."""
     taken_up: set[str] = field(default_factory=set)
     """The job or part (by UID) of which such a form is being taken in. `telling` is held."""
+    namespace: str = ""
+    """The one of which the watch tells; empty: of all."""
 
     def stays(
         self,
@@ -221,10 +223,10 @@ class EventHandlers:
                 finally:
                     self.taken_up.discard(uid)
 
-    def forget_unlisted(self, kind: str) -> None:
-        """Forget children of a kind that a new list, which is whole, has not told of."""
+    def forget_unlisted(self, kind: str, *, jobs: bool = False) -> None:
+        """Forget what a new list of a kind, which is whole, has not told of."""
         with self.telling:
-            self.live.drop_unlisted(kind, self.waiting)
+            self.live.drop_unlisted(kind, self.namespace, self.waiting, jobs=jobs)
 
     def remembered(self, made: type[Memory]) -> Memory:
         """Return what a kind of job keeps between sightings, made when it is first asked for."""

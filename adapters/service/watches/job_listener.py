@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from jobledger.adapters.service.control.control_policy import FIRST_SIGHT, LiveWriter
 from jobledger.adapters.service.objects.declared_secrets import redactor_of_job, secrets_of_parts
-from jobledger.adapters.service.objects.object_cache import CachedJob, pack_status, version_is_older
-from jobledger.adapters.service.objects.packing import pack
+from jobledger.adapters.service.objects.object_cache import CachedJob, version_is_older
+from jobledger.adapters.service.objects.packing import pack, pack_status
 from jobledger.adapters.service.observing.left_out import tell_left_out
 from jobledger.adapters.service.observing.mapper import identify
 from jobledger.adapters.service.watches.event_handlers import EventHandlers, KindWatching
@@ -42,7 +42,9 @@ class JobListener:
         """Tell of a job, unless nothing that matters has changed since the last time."""
         around, metadata = self._around, child(manifest, "metadata")
         with around.telling:
-            known = around.live.job(text(metadata, "uid"))
+            known = around.live.job(uid := text(metadata, "uid"))
+            if known is None and around.live.is_gone(self._name, uid):
+                return  # told once more, by a watch that was resumed too early
             version = text(metadata, "resourceVersion")
             # Also of a version that a write of ours has followed: that another wrote it is news.
             policy = around.mapper.control_policy
@@ -147,6 +149,7 @@ class JobListener:
 
     def synced(self, at: Instant) -> None:
         """Pass on that all jobs of the kind have been told."""
+        self._around.forget_unlisted(self._name, jobs=True)
         record_from_the_first(self._around, self._name, at)
         self._around.synced(self._name)
 
@@ -219,9 +222,9 @@ def tell_gap(
     around: EventHandlers, kind: str, source: str, since: Instant, until: Instant, reason: str
 ) -> None:
     """Tell every job of a kind that changes of a kind of object may have been missed."""
-    around.live.doubt(source, jobs=source == kind)
+    around.live.doubt(source, around.namespace, jobs=source == kind)
     for job in around.live.jobs():
-        if job.kind != kind:
+        if job.kind != kind or around.namespace not in ("", job.identity.namespace):
             continue
         stream = job.identity.stream_id
         gap = WatchInterrupted(

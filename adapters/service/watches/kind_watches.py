@@ -361,7 +361,7 @@ class KindWatches:
         for kind in kinds:
             for number, namespace in enumerate(self._places(kind)):
                 told = partial(_note, self._synced, kind, number)
-                listener = kind.listener(replace(self._around, synced=told))
+                listener = kind.listener(replace(self._around, synced=told, namespace=namespace))
                 subscription = self._watches.watch(
                     kind.resource,
                     listener,

@@ -74,12 +74,14 @@ def _returned(
     is_late = state.deleted_at is not None and seen.at <= state.deleted_at
     if known is None or not waits or is_late or state.recorded or not seen.spec.is_ours:
         return ()
-    return _changes(seen, known)
+    return _changes(seen, known) if state.returned else _news(seen, known)
 
 
 def _changes(seen: ManifestSeen, known: KnownManifest) -> tuple[RayJobEvent, ...]:
-    if known_manifest(seen, known) == known:
-        return ()
+    return () if known_manifest(seen, known) == known else _news(seen, known)
+
+
+def _news(seen: ManifestSeen, known: KnownManifest) -> tuple[RayJobEvent, ...]:
     received = _received(seen, with_document=seen.digest != known.digest)
     return manifest_changes(seen, known, received, DeletionStarted)
 

@@ -119,3 +119,14 @@ def test_what_is_not_so_deep_stays_as_it_is() -> None:
 
 def test_a_status_that_is_nested_deeply_is_none() -> None:
     assert read_status(b'{"kind":"Status","x":' + b"[" * 9000 + b"]" * 9000 + b"}") is None
+
+
+def test_what_breaks_off_is_looked_through_once() -> None:
+    """A body that was cut may end in a string, which may be full of quotes that do not end it."""
+    deep = b'{"a":' * 1_200 + b"1" + b"}" * 1_200
+    for end in (b"", b"\\"):
+        cut = b'{"metadata":{},"items":[' + deep + b',{"message":"' + b'\\u0001\\"' * 20_000 + end
+        with pytest.raises(UnreadableAnswer):
+            read_page("events", cut)
+    with pytest.raises(UnreadableAnswer):
+        read_object("an event", deep[:-1] + b',"m":"' + b'\\u0001\\"' * 20_000)

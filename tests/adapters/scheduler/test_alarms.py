@@ -303,3 +303,19 @@ def test_a_decision_that_is_held_back_just_as_the_clocks_agree_is_told_again_at_
     job.func(*job.args)
     agreeing.join(30)
     assert desk.looked() == ["a"]
+
+
+def test_a_decision_is_told_where_the_clocks_agree_between_the_look_and_the_note() -> None:
+    desk, disagree = Desk(a_decision("a")), [True]
+
+    def holds(_: DecisionRow) -> bool:
+        before, disagree[0] = disagree[0], False
+        if before:
+            desk.alarms.wake()  # by the other thread, which finds nothing held back
+        return before
+
+    desk.alarms = SchedulerAlarms(desk.table, desk.clock, lambda: ALL, holds)
+    desk.alarms._store.needs_wake(None)  # noqa: SLF001 so that it looks
+    (job,) = desk.alarms._store.get_due_jobs(NOON)  # noqa: SLF001 as the engine does
+    job.func(*job.args)
+    assert desk.looked() == ["a"]

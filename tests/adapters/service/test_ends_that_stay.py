@@ -3,8 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from jobledger.adapters.service.objects.object_cache import pack_status
-from jobledger.adapters.service.objects.packing import pack
+from jobledger.adapters.service.objects.packing import pack, pack_status
 from jobledger.adapters.service.status.status_writer import LEASE_PAUSE_SECONDS
 from jobledger.core.ports.cluster import RAYJOBS
 from jobledger.core.values.documents import text

@@ -204,7 +204,7 @@ def test_an_old_look_of_a_watch_that_lags_is_none() -> None:
     job = live.job(str(listed["metadata"]["uid"]))  # type: ignore[index, call-overload]
     assert job is not None
     assert number(with_metadata, "generation") == known - 2
-    live.doubt("TrainJob", jobs=True)
+    live.doubt("TrainJob", "", jobs=True)
     lagging = {**listed, "metadata": {**with_metadata, "resourceVersion": "2"}}
     watcher = next(
         one

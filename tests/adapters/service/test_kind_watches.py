@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from structlog.testing import capture_logs
 
+from jobledger.adapters.kinds.rayjob.watching.listeners import ChildListener
 from jobledger.adapters.kinds.registry import ADAPTERS
 from jobledger.adapters.service.watches import ending
 from jobledger.adapters.service.watches.event_handlers import WatchedKind
@@ -294,3 +295,18 @@ def test_watches_are_ended_also_where_no_thread_can_be_started(
     monkeypatch.setattr(threading.Thread, "start", refuse)
     desk.watches.stop()
     assert ended == desk.watches._subscriptions  # noqa: SLF001 all of them
+
+
+def test_a_list_of_one_namespace_says_nothing_of_what_lies_in_another() -> None:
+    """What the one does not tell of is there all the same: it was forgotten until it changed."""
+    desk = Desk(("red", "blue"), job_kinds=("RayJob",))
+    live, about = desk.around.live, {"name": "c", "namespace": "blue", "uid": "u-1"}
+    clusters = {
+        place: next(one for one in told if isinstance(one, ChildListener))
+        for place, told in desk.server.listeners.items()
+    }
+    clusters["blue"].seen({"kind": "RayCluster", "metadata": about}, NOON)
+    for place, is_there in (("red", True), ("blue", False)):
+        clusters[place].interrupted(NOON, NOON, "410 Gone")
+        clusters[place].synced(NOON)
+        assert (live.child_named("RayCluster", "blue", "c") is not None) is is_there

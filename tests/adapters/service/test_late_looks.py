@@ -114,10 +114,10 @@ def test_a_job_that_went_may_be_back_where_everything_is_listed_anew() -> None:
     job = bench.job()
     live = ObjectCache()
     live.drop_job("RayJob", job.identity.uid)
-    live.doubt("TrainJob", jobs=True)
+    live.doubt("TrainJob", "", jobs=True)
     live.put_job(job)
     assert live.jobs() == []
-    live.doubt("RayJob", jobs=True)
+    live.doubt("RayJob", "", jobs=True)
     live.put_job(job)
     assert live.jobs() == [job]
 

@@ -1,8 +1,8 @@
 """What is kept of a job's last status tells who wrote it, as the watch told it."""
 
 from jobledger.adapters.kube.decoding import ObjectDecoder
-from jobledger.adapters.service.objects.object_cache import CachedJob, pack_status
-from jobledger.adapters.service.objects.packing import pack
+from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.adapters.service.objects.packing import pack, pack_status
 from jobledger.adapters.service.observing.mapper import identify
 from jobledger.core.jobs.control.status_writers import is_driven_here
 from jobledger.core.kinds import KINDS

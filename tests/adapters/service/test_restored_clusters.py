@@ -4,6 +4,7 @@ The watches list anew then; what they tell counts, though its versions look olde
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -108,6 +109,50 @@ def test_what_is_listed_stays(kind: str) -> None:
     listener.seen(shown(manifest, 900), NOON)
     listener.synced(NOON)
     assert version_of(bench, kind) == "900"
+
+
+@pytest.mark.parametrize("kind", CHILDREN)
+def test_what_lies_in_another_namespace_stays(kind: str) -> None:
+    """Where several are watched, each of its own watch is listed by itself."""
+    bench = Bench()
+    make, manifest = LISTENERS[kind]
+    here, there = (make(replace(bench.around, namespace=one)) for one in ("ml", "nlp"))
+    here.seen(shown(manifest, 900), NOON)
+    there.interrupted(NOON, NOON, "410 Gone")
+    there.synced(NOON)
+    assert version_of(bench, kind) == "900"
+    here.seen(shown(manifest, 800), NOON)
+    assert version_of(bench, kind) == "900", "nor is it in doubt"
+    here.interrupted(NOON, NOON, "410 Gone")
+    here.synced(NOON)
+    assert version_of(bench, kind) is None
+
+
+def test_a_job_that_came_by_a_late_answer_and_is_not_listed_is_known_no_more() -> None:
+    bench = Bench()
+    listener = JobListener(bench.around, "RayJob")
+    job = shown(a_rayjob(), 900)
+    listener.seen(job, NOON)
+    listener.gone(job, NOON)
+    listener.interrupted(NOON, NOON, "410 Gone")
+    listener.synced(NOON)
+    listener.seen(job, NOON)
+    assert version_of(bench, "RayJob") == "900"
+    listener.interrupted(NOON, NOON, "410 Gone")
+    listener.synced(NOON)
+    assert version_of(bench, "RayJob") is None
+
+
+def test_a_job_that_is_gone_is_not_told_once_more() -> None:
+    """So a watch does that is resumed from too early a version."""
+    bench = Bench()
+    listener = JobListener(bench.around, "RayJob")
+    job = shown(a_rayjob(), 900)
+    listener.seen(job, NOON)
+    listener.gone(job, NOON)
+    bench.said()
+    listener.seen(job, NOON)
+    assert bench.said() == []
 
 
 def test_submitters_stay_while_another_watch_of_jobs_is_taken_anew() -> None:

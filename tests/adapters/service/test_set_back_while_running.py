@@ -6,7 +6,8 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from jobledger.adapters.service.objects.object_cache import ObjectCache, pack_status
+from jobledger.adapters.service.objects.object_cache import ObjectCache
+from jobledger.adapters.service.objects.packing import pack_status
 from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.ports.cluster import RAYCLUSTERS, RAYJOBS
 from jobledger.core.ports.history import JobFilter

@@ -70,7 +70,7 @@ class Desk:
         self.server = Server()
         kinds = {name: ADAPTERS[name].watching for name in job_kinds}
         self.synced = SyncedKinds(max(1, len(namespaces)), tuple(kinds.values()))
-        around = EventHandlers(
+        self.around = EventHandlers(
             own_door(),
             Inbox(),
             ObjectCache(),
@@ -84,7 +84,7 @@ class Desk:
         self.watches = KindWatches(
             cluster=self.server,
             watches=self.server,
-            around=around,
+            around=self.around,
             synced=self.synced,
             namespaces=namespaces,
             stopping=stopping,

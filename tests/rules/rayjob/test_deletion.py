@@ -1,5 +1,7 @@
 """Deletion of the RayJob object (scenario i): stop once, then let go, then gone."""
 
+from msgspec.structs import replace
+
 from jobledger.core.jobs.events import EffectFailed
 from jobledger.core.jobs.pending.decisions import DecisionKind
 from jobledger.core.jobs.pending.effects import EffectKind
@@ -16,6 +18,7 @@ from tests.support.rayjob_builders import (
     faltered,
     manifest,
     manifest_gone,
+    named,
     poll,
     refused,
     submission_of,
@@ -41,6 +44,7 @@ RELEASED = asked(LET_GO, generation=2)
 DELETED = JobDeleted(at=WHEN)
 GONE = (*working(), LEAVING, done(STOP, 61), done(LET_GO, 62), manifest_gone())
 BACK = manifest(950, generation=3, finalizer=True, deleting=True)
+AS_BEFORE = named(replace(LEAVING, at=after(950)))
 
 
 @table(
@@ -159,6 +163,17 @@ BACK = manifest(950, generation=3, finalizer=True, deleting=True)
         given=GONE,
         when=BACK,
         then=(received(BACK), asked(LET_GO, generation=3)),
+    ),
+    Row(
+        rule="so is one that is back just as it was last known",
+        given=(*working(), LEAVING, done(STOP, 61), manifest_gone()),
+        when=AS_BEFORE,
+        then=(received(AS_BEFORE, document=False), asked(LET_GO, generation=2)),
+    ),
+    Row(
+        rule="but not for each time that it is shown so",
+        given=(*working(), LEAVING, done(STOP, 61), manifest_gone(), AS_BEFORE),
+        when=named(replace(LEAVING, at=after(951))),
     ),
     Row(
         rule="one that waits for no finalizer of ours just goes",
