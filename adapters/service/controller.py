@@ -124,7 +124,7 @@ class Controller:
         self._on_due = FallingDue(
             parts.slots, parts.inbox, self._lookout, parts.synced.has_listed
         ).tell
-        parts.slots.on_finished = self._seek_returned
+        parts.slots.on_let_go = self._seek_returned
         parts.synced.on_all = parts.alarms.wake  # what fell due of a kind that was left alone
         self._thread = threading.Thread(target=self._run, name="turn", daemon=True)
 
@@ -278,10 +278,21 @@ class Controller:
     def _seek_returned(self, slot: Slot) -> None:
         """Have asked for what a watch shows of a job that is over, and the log knows to be gone.
 
-        A restored etcd may have brought it back; nobody looks around for such a job.
+        A restored etcd may have brought it back; nobody looks around for such a job. Of one that
+        is back itself it is said: nothing is done for it.
         """
-        if self._parts.live.has_any(slot.view.state.gone):
+        live, state = self._parts.live, slot.view.state
+        if live.has_any(state.gone):
             self._seek_absent(slot)
+        job = live.job(state.identity.uid) if state.identity is not None else None
+        if state.deleted_at is not None and job is not None and not job.leaving:
+            self._say_that_it_is_back(job.identity)
+
+    @staticmethod
+    def _say_that_it_is_back(identity: JobIdentity) -> None:
+        """Say in the program's log that a job is there which the ledger has as deleted."""
+        remedy = "it is left alone, as after a restore of etcd: delete it, or make it anew"
+        log.warning("job_came_back", job=f"{identity.namespace}/{identity.name}", remedy=remedy)
 
     def _is_watched(self, identity: JobIdentity) -> bool:
         namespaces, mapper = self._parts.namespaces, self._parts.handlers.mapper

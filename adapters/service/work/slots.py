@@ -105,8 +105,8 @@ class Slots:
         """Is told of each stream that was read from the log, whole or after what was known."""
         self.on_end: Callable[[Tail], None] = lambda _: None
         """Is told where each stream ends that was read by itself, with no look at the whole log."""
-        self.on_finished: Callable[[Slot], None] = lambda _: None
-        """Is told of each job that is let go while its object is still there."""
+        self.on_let_go: Callable[[Slot], None] = lambda _: None
+        """Is told of each job in which nothing is left to do."""
         self.known: Callable[[Sequence[StreamId]], Mapping[StreamId, Known]] = lambda _: {}
         """Tells what streams add up to until an end of each, as far as that is known."""
         self._held = ByShard[Slot]()
@@ -206,7 +206,7 @@ class Slots:
                 version=slot.tail.version,
                 kept=kept(state),
             )
-            self.on_finished(slot)
+        self.on_let_go(slot)
         return True
 
     def drop(self, streams: Iterable[StreamId]) -> None:

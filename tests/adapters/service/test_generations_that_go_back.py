@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import pytest
+from structlog.testing import capture_logs
 
 from jobledger.core.forensics.replay.replay import replay
 from jobledger.core.ports.cluster import JOBSETS, RAYJOBS, TRAINJOBS
@@ -149,10 +150,11 @@ def test_a_rayjob_that_was_gone_and_is_back_may_go(*, goes: bool, anew: bool) ->
         settle(world)
         world.cluster.merge_patch(RAYJOBS, "ml", "train", {"metadata": {"finalizers": []}})
 
-    lose(world, go, anew=anew)
-    before = told(world, stream)
+    with capture_logs() as lines:
+        lose(world, go, anew=anew)
     if not goes:
-        assert before[-1] == "JobDeleted"
+        assert told(world, stream)[-1] == "JobDeleted"
+        assert "job_came_back" in [line["event"] for line in lines]
         assert world.job("train") != {}, "it is back, and left alone"
         world.cluster.delete(RAYJOBS, "ml", "train")
     world.run(
