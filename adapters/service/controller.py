@@ -39,11 +39,15 @@ from jobledger.core.ports.alarms import Alarms
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Watches
 from jobledger.core.ports.history import History
+from jobledger.core.values.ids import StreamId
 
 log = get_logger(__name__)
 
 STARTING_WAIT_SECONDS = 0.02
 """How long a turn waits before the gates are open: what opens them is no observation."""
+
+SOUGHT_AGAIN_SECONDS = 60.0
+"""So long what is back of a job that is over is not asked for again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +96,8 @@ class Controller:
         self._starting = threading.Lock()
         self._succeeded = False
         self._unavailable = Repeated(log, "ledger_unavailable", parts.clock.monotonic)
+        self._sought: dict[StreamId, float] = {}
+        """Of jobs that are over, and of which something is back: until when it is not asked for."""
         self._troubles: dict[str, str] = {}
         """What could not be read from the ledger outside of a turn -> why; only while it cannot."""
         leases, workers, wake = parts.leases, parts.workers, parts.alarms.wake
@@ -282,11 +288,21 @@ class Controller:
         is back itself it is said: nothing is done for it.
         """
         live, state = self._parts.live, slot.view.state
-        if live.has_any(state.gone):
-            self._seek_absent(slot)
         job = live.job(state.identity.uid) if state.identity is not None else None
-        if state.deleted_at is not None and job is not None and not job.leaving:
+        if job is None:
+            return
+        if state.deleted_at is not None and not job.leaving:
             self._say_that_it_is_back(job.identity)
+        elif state.deleted_at is None and live.has_any(state.gone, job.identity.uid):
+            self._seek_once_a_while(slot)
+
+    def _seek_once_a_while(self, slot: Slot) -> None:
+        """Have asked for it, but not again and again where nothing follows from the answer."""
+        now, stream = self._parts.clock.monotonic(), slot.stream_id
+        if now >= self._sought.get(stream, now):
+            self._sought = {key: until for key, until in self._sought.items() if until > now}
+            self._sought[stream] = now + SOUGHT_AGAIN_SECONDS
+            self._seek_absent(slot)
 
     @staticmethod
     def _say_that_it_is_back(identity: JobIdentity) -> None:

@@ -7,7 +7,7 @@ submitters only what is needed to tell them again. Safe to use from many threads
 import dataclasses
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Container, Hashable, Iterable
+from collections.abc import Collection, Container, Hashable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -316,10 +316,11 @@ class ObjectCache:
         found = self._children[kind].by_uid.get(uid)
         return found is not None and owner in ("", found.owner_uid)
 
-    def has_any(self, uids: Iterable[str]) -> bool:
-        """Return whether a child of one of these UIDs is there."""
+    def has_any(self, uids: Collection[str], owner: str) -> bool:
+        """Return whether a child of one of these UIDs is there, and belongs to `owner` (a UID)."""
         with self._lock:
-            return any(uid in one.by_uid for one in self._children.values() for uid in uids)
+            owned = (one.by_owner.get(owner, {}) for one in self._children.values())
+            return any(uid in children for children in owned for uid in uids)
 
     def children_of(self, kind: str, job: CachedJob) -> list[CachedChild]:
         """Return the children that a RayJob owns, and the RayCluster it selects.
