@@ -21,7 +21,7 @@ from jobledger.core.ports.cluster import (
     Resource,
 )
 from jobledger.core.values.documents import Manifest, child, items, text
-from tests.simulation.batch_users import users_jobs
+from tests.simulation.jobs import jobs_of, restore
 from tests.simulation.kubernetes import SimulatedApi
 from tests.simulation.nature import SLOW_FINALIZER, Move
 from tests.simulation.retry_options import edited
@@ -32,7 +32,6 @@ ODD_FROM = 2_000_000
 
 CHILDREN = (RAYCLUSTERS, BATCH_JOBS, JOBSETS)
 SAME_CLUSTER = "jobledger.dev/retry-on"
-RESTORED = ("name", "namespace", "labels", "annotations", "finalizers")
 ELSEWHERE = "kueue.x-k8s.io/multikueue"
 Spec = dict[str, Any]
 Edit = Callable[[Spec, dict[str, Any]], object]
@@ -64,7 +63,7 @@ class Oddities:
             return []
         return [
             (f"{text(job, 'metadata', 'name')} is let go", partial(self._let_go, of, job))
-            for of, job in self._jobs()
+            for of, job in jobs_of(self.api)
             if SLOW_FINALIZER in items(job, "metadata", "finalizers")
             and text(job, "metadata", "deletionTimestamp")
         ]
@@ -73,13 +72,8 @@ class Oddities:
         """Return what can go wrong next."""
         return [*self._keepings()] if self.present else []
 
-    def _jobs(self) -> Iterator[tuple[Resource, Manifest]]:
-        for of in (RAYJOBS, TRAINJOBS):
-            yield from ((of, job) for job in self.api.all(of))
-        yield from ((BATCH_JOBS, job) for job in users_jobs(self.api))
-
     def _edits(self) -> Iterator[Move]:
-        for of, job in self._jobs():
+        for of, job in jobs_of(self.api):
             spec, name = child(job, "spec"), text(job, "metadata", "name")
             if of is RAYJOBS:
                 edits = _of_rayjob(spec, self.dice)
@@ -99,15 +93,10 @@ class Oddities:
         for name, job in there.items():
             yield f"back up {name}", partial(self._backups.__setitem__, name, job)
         for name in sorted(self._backups.keys() - there.keys()):
-            yield f"restore the status of {name} with it", partial(self._restore, name)
-
-    def _restore(self, name: str) -> None:
-        """Make a RayJob anew as it was, its status included; what was made for it is not."""
-        job = self._backups[name]
-        kept = {key: child(job, "metadata").get(key) for key in RESTORED}
-        made = self.api.create(RAYJOBS, {**job, "metadata": kept})
-        if status := child(job, "status"):
-            self.api.overwrite(RAYJOBS, made, status)
+            yield (
+                f"restore the status of {name} with it",
+                partial(restore, self.api, RAYJOBS, self._backups[name]),
+            )
 
     def _keepings(self) -> Iterator[Move]:
         for of in CHILDREN:
@@ -117,7 +106,7 @@ class Oddities:
                     continue
                 if not items(item, "metadata", "finalizers"):
                     yield f"somebody keeps {name}", partial(self._keep, of, item)
-        for of, job in self._jobs():
+        for of, job in jobs_of(self.api):
             finalizers, name = items(job, "metadata", "finalizers"), text(job, "metadata", "name")
             if text(job, "metadata", "deletionTimestamp"):
                 continue

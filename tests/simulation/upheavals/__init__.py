@@ -3,8 +3,6 @@
 In seeds from `FAR_FROM` on alone, so that the dice of older ones fall as they did.
 """
 
-from typing import Protocol
-
 from tests.simulation.nature import Move
 from tests.simulation.retry_options import OPTIONS_FROM
 
@@ -17,14 +15,17 @@ def has_upheavals(seed: int) -> bool:
     return seed >= FAR_FROM and (seed < OPTIONS_FROM or seed % 2 == 1)
 
 
-class Upheaval(Protocol):
-    """One kind of it."""
+class Upheaval:
+    """One kind of it, of which nothing happens but what a kind says."""
 
     def possible(self) -> list[Move]:
         """Return what happens by itself."""
+        return []
 
     def troubles(self) -> list[Move]:
         """Return what can go wrong next."""
+        return []
 
     def wishes(self) -> list[Move]:
         """Return what users may do next."""
+        return []

@@ -19,7 +19,9 @@ from jobledger.core.values.documents import Manifest, child, items, text
 from tests.simulation.batch_users import is_given
 from tests.simulation.documents import owners_of
 from tests.simulation.intruders import STRANGER
+from tests.simulation.jobs import is_job
 from tests.simulation.nature import SLOW_FINALIZER, Move, Nature
+from tests.simulation.upheavals import Upheaval
 from tests.simulation.users import SHARED
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
@@ -30,7 +32,7 @@ LEFT = (JOBSETS, CONFIGMAPS, BATCH_JOBS, RAYCLUSTERS, PODS)
 
 
 @dataclass
-class Cascades:
+class Cascades(Upheaval):
     """Whoever deletes with `--cascade=foreground` or `orphan`, and the garbage collector."""
 
     nature: Nature
@@ -47,18 +49,22 @@ class Cascades:
 
     def troubles(self) -> list[Move]:
         """Return what can go wrong next: what is made for jobs is deleted so."""
-        return self._deletions(is_job=False)
+        return self._deletions(of_jobs=False)
 
     def wishes(self) -> list[Move]:
         """Return what users may do next."""
-        return self._deletions(is_job=True)
+        return self._deletions(of_jobs=True)
 
-    def _deletions(self, *, is_job: bool) -> list[Move]:
+    def _deletions(self, *, of_jobs: bool) -> list[Move]:
         found: list[Move] = []
         for resource, item in self._all(DELETED):
-            of_job = resource in (RAYJOBS, TRAINJOBS) or is_given(item)
             name, leaves = (text(item, "metadata", key) for key in ("name", "deletionTimestamp"))
-            if not self.present or of_job is not is_job or leaves or name == SHARED:
+            if (
+                not self.present
+                or is_job(resource, item) is not of_jobs
+                or leaves
+                or name == SHARED
+            ):
                 continue
             for how in (FOREGROUND, ORPHAN):
                 delete = partial(self._delete, resource, item, how)

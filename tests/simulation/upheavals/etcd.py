@@ -7,21 +7,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, TRAINJOBS, Resource
+from jobledger.core.ports.cluster import RAYCLUSTERS
 from jobledger.core.rayjob.observations.children import dashboard_address
-from jobledger.core.values.documents import Manifest, text
-from tests.simulation.batch_users import is_given
+from jobledger.core.values.documents import text
 from tests.simulation.etcd_state import Backup, Place
 from tests.simulation.head_pods import HeadPods
+from tests.simulation.jobs import is_job, jobs_of
 from tests.simulation.kubernetes import Change
 from tests.simulation.nature import Move, Nature
+from tests.simulation.upheavals import Upheaval
 
 RESTORES_MAX = 2
 """So often in a run at most."""
 
 
 @dataclass
-class EtcdRestores:
+class EtcdRestores(Upheaval):
     """Whoever backs etcd up, and puts the backup back."""
 
     nature: Nature
@@ -52,12 +53,8 @@ class EtcdRestores:
             found.append(("etcd is restored", restore))
         return found
 
-    def wishes(self) -> list[Move]:
-        """Return what users may do next: nothing."""
-        return []
-
     def _note(self, change: Change) -> None:
-        if change.kind == "gone" and _is_job(change.resource, change.document):
+        if change.kind == "gone" and is_job(change.resource, change.document):
             self._gone.add(text(change.document, "metadata", "uid"))
 
     def _back_up(self) -> None:
@@ -83,13 +80,8 @@ class EtcdRestores:
                 yield f"the head of {name} is started anew", partial(heads.start, address)
 
     def _deleted_again(self) -> Iterator[Move]:
-        for resource in (RAYJOBS, TRAINJOBS, BATCH_JOBS):
-            for job in self.api.all(resource):
-                back = text(job, "metadata", "uid") in self._gone and _is_job(resource, job)
-                if back and not text(job, "metadata", "deletionTimestamp"):
-                    remove = partial(self.nature.remove, resource, job)
-                    yield f"{text(job, 'metadata', 'name')}, which is back, is deleted", remove
-
-
-def _is_job(resource: Resource, item: Manifest) -> bool:
-    return resource in (RAYJOBS, TRAINJOBS) or (resource is BATCH_JOBS and is_given(item))
+        for resource, job in jobs_of(self.api):
+            back = text(job, "metadata", "uid") in self._gone
+            if back and not text(job, "metadata", "deletionTimestamp"):
+                remove = partial(self.nature.remove, resource, job)
+                yield f"{text(job, 'metadata', 'name')}, which is back, is deleted", remove

@@ -8,11 +8,12 @@ from jobledger.core.ports.cluster import RAYJOBS, Resource
 from jobledger.core.values.documents import Manifest, text
 from tests.simulation.nature import Move, Nature
 from tests.simulation.oddities import is_elsewhere
+from tests.simulation.upheavals import Upheaval
 from tests.simulation.users import NAMESPACE, Users
 
 
 @dataclass
-class NamespaceEnds:
+class NamespaceEnds(Upheaval):
     """The namespace controller. It asks for each deletion once, and waits for finalizers."""
 
     nature: Nature
@@ -37,10 +38,6 @@ class NamespaceEnds:
         if not self.present or not self.api.takes(NAMESPACE):
             return []
         return [(f"somebody deletes namespace {NAMESPACE}", self._end)]
-
-    def wishes(self) -> list[Move]:
-        """Return what users may do next: nothing."""
-        return []
 
     def _of_the_end(self) -> Iterator[Move]:
         left = list(self.api.of_namespace(NAMESPACE))

@@ -16,6 +16,7 @@ from jobledger.core.ports.cluster import (
 )
 from tests.simulation.kubernetes import SimulatedApi
 from tests.simulation.nature import Move
+from tests.simulation.upheavals import Upheaval
 
 REFUSED: tuple[tuple[str, Resource], ...] = (
     *(("create", kind) for kind in (RAYCLUSTERS, BATCH_JOBS, JOBSETS, CONFIGMAPS)),
@@ -29,7 +30,7 @@ SELDOM = 0.1
 
 
 @dataclass
-class Refusals:
+class Refusals(Upheaval):
     """Whoever sets quotas and policies, and takes them back."""
 
     api: SimulatedApi
@@ -57,10 +58,6 @@ class Refusals:
             for verb, kind in REFUSED
             if (verb, kind.plural) not in self.api.refused
         ]
-
-    def wishes(self) -> list[Move]:
-        """Return what users may do next: nothing."""
-        return []
 
     def _refuse(self, verb: str, kind: Resource) -> None:
         self.api.refused.add((verb, kind.plural))

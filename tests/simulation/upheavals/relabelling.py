@@ -17,12 +17,13 @@ from jobledger.core.values.documents import Json, Manifest, child, text
 from tests.simulation.documents import owners_of
 from tests.simulation.kubernetes import SimulatedApi
 from tests.simulation.nature import Move
+from tests.simulation.upheavals import Upheaval
 
 LABELLED = (RAYCLUSTERS, BATCH_JOBS, JOBSETS, CONFIGMAPS, PODS)
 
 
 @dataclass
-class Relabelling:
+class Relabelling(Upheaval):
     """Whoever edits labels; what was taken is given back in the end."""
 
     api: SimulatedApi
@@ -51,10 +52,6 @@ class Relabelling:
             if owners_of(item) and child(item, "metadata", "labels")
             for take in [partial(self._take, resource, item)]
         ]
-
-    def wishes(self) -> list[Move]:
-        """Return what users may do next: nothing."""
-        return []
 
     def _all(self) -> Iterator[tuple[Resource, Manifest]]:
         for resource in LABELLED:
