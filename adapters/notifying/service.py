@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 
 from jobledger.adapters.notifying.rules_file import Target
 from jobledger.adapters.notifying.sending import NotTaken, send
+from jobledger.adapters.process.threads import join_all
 from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.adapters.telemetry.metrics import NotificationMetrics
 from jobledger.adapters.telemetry.repeated import Repeated
@@ -152,10 +153,7 @@ class Notifier:
     def stop(self, timeout_seconds: float = 30.0) -> None:
         """Stop after the notice, or the batch, that is under way."""
         self._stopping.set()
-        until = time.monotonic() + timeout_seconds
-        for thread in self._threads:
-            if thread.ident is not None:
-                thread.join(max(0.0, until - time.monotonic()))
+        join_all(self._threads, timeout_seconds)
 
     def is_alive(self) -> bool:
         """Return whether all threads run."""

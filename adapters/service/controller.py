@@ -15,6 +15,7 @@ from jobledger.adapters.service.loop.turn import WAIT_SECONDS, Turn
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.resync.absences import seek
+from jobledger.adapters.service.resync.back_again import BackAgain
 from jobledger.adapters.service.resync.control_release import is_met_everywhere, let_go_of_refused
 from jobledger.adapters.service.resync.first_looks import FirstLooks
 from jobledger.adapters.service.resync.held_jobs import Holding
@@ -39,15 +40,11 @@ from jobledger.core.ports.alarms import Alarms
 from jobledger.core.ports.clock import Clock
 from jobledger.core.ports.cluster import Watches
 from jobledger.core.ports.history import History
-from jobledger.core.values.ids import StreamId
 
 log = get_logger(__name__)
 
 STARTING_WAIT_SECONDS = 0.02
 """How long a turn waits before the gates are open: what opens them is no observation."""
-
-SOUGHT_AGAIN_SECONDS = 60.0
-"""So long what is back of a job that is over is not asked for again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +93,6 @@ class Controller:
         self._starting = threading.Lock()
         self._succeeded = False
         self._unavailable = Repeated(log, "ledger_unavailable", parts.clock.monotonic)
-        self._sought: dict[StreamId, float] = {}
-        """Of jobs that are over, and of which something is back: until when it is not asked for."""
         self._troubles: dict[str, str] = {}
         """What could not be read from the ledger outside of a turn -> why; only while it cannot."""
         leases, workers, wake = parts.leases, parts.workers, parts.alarms.wake
@@ -130,7 +125,7 @@ class Controller:
         self._on_due = FallingDue(
             parts.slots, parts.inbox, self._lookout, parts.synced.has_listed
         ).tell
-        parts.slots.on_let_go = self._seek_returned
+        parts.slots.on_let_go = BackAgain(parts.live, parts.clock, self._seek_absent).look
         parts.synced.on_all = parts.alarms.wake  # what fell due of a kind that was left alone
         self._thread = threading.Thread(target=self._run, name="turn", daemon=True)
 
@@ -280,35 +275,6 @@ class Controller:
         if not parts.synced.has_listed(kind_of(slot.view.state).name):
             return
         seek(self._lookout, parts.slots, slot)
-
-    def _seek_returned(self, slot: Slot) -> None:
-        """Have asked for what a watch shows of a job that is over, and the log knows to be gone.
-
-        A restored etcd may have brought it back; nobody looks around for such a job. Of one that
-        is back itself it is said: nothing is done for it.
-        """
-        live, state = self._parts.live, slot.view.state
-        job = live.job(state.identity.uid) if state.identity is not None else None
-        if job is None:
-            return
-        if state.deleted_at is not None and not job.leaving:
-            self._say_that_it_is_back(job.identity)
-        elif state.deleted_at is None and live.has_any(state.gone, job.identity.uid):
-            self._seek_once_a_while(slot)
-
-    def _seek_once_a_while(self, slot: Slot) -> None:
-        """Have asked for it, but not again and again where nothing follows from the answer."""
-        now, stream = self._parts.clock.monotonic(), slot.stream_id
-        if now >= self._sought.get(stream, now):
-            self._sought = {key: until for key, until in self._sought.items() if until > now}
-            self._sought[stream] = now + SOUGHT_AGAIN_SECONDS
-            self._seek_absent(slot)
-
-    @staticmethod
-    def _say_that_it_is_back(identity: JobIdentity) -> None:
-        """Say in the program's log that a job is there which the ledger has as deleted."""
-        remedy = "it is left alone, as after a restore of etcd: delete it, or make it anew"
-        log.warning("job_came_back", job=f"{identity.namespace}/{identity.name}", remedy=remedy)
 
     def _is_watched(self, identity: JobIdentity) -> bool:
         namespaces, mapper = self._parts.namespaces, self._parts.handlers.mapper

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 
+from jobledger.adapters.service.resync.apart import apart
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import JobListener, retell_job
 from jobledger.adapters.service.watches.kind_watches import SyncedKinds
@@ -119,10 +120,8 @@ class FirstLooks:
             log.warning("jobs_not_looked_at", first=identity.name, because=str(error))
             return False
         if found is not None:
-            try:
+            with apart(identity):
                 JobListener(self.around, kind.name).seen(found, at)
-            except Exception:  # one strange object must not hide others
-                log.exception("job_not_looked_at", job=f"{identity.namespace}/{identity.name}")
         return True
 
     def is_premature(self, stream: StreamId, seen: JobObservation) -> bool:

@@ -8,6 +8,7 @@ enough to take it over (`core.rayjob.decide.on_lost_history`,
 from collections.abc import Iterator
 
 from jobledger.adapters.service.objects.object_cache import CachedJob
+from jobledger.adapters.service.resync.apart import apart
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import see_job
 from jobledger.adapters.service.work.slots import Slot, Slots
@@ -91,11 +92,8 @@ class Holding:
         seen = (job.version, there, version)
         if self._told.get(stream) != seen:
             self._told[stream] = seen
-            try:
+            with apart(job.identity):
                 survey(self._around, job, Survey(there=there), str(version), self._clock.now())
-            except Exception:  # one strange object must not hide others
-                who = f"{job.identity.namespace}/{job.identity.name}"
-                log.exception("job_not_looked_at", job=who)
         return True
 
 

@@ -2,14 +2,12 @@
 
 from collections.abc import Collection
 
+from jobledger.adapters.service.resync.apart import apart
 from jobledger.adapters.service.watches.event_handlers import EventHandlers
 from jobledger.adapters.service.watches.job_listener import retell_job
 from jobledger.adapters.service.work.slots import Slots
-from jobledger.adapters.telemetry.logging import get_logger
 from jobledger.core.values.ids import shard_of
 from jobledger.core.values.instants import Instant
-
-log = get_logger(__name__)
 
 
 def retell_shards(
@@ -26,9 +24,6 @@ def retell_shards(
     for job in around.live.jobs_in({*unheard, *gained}):
         stream = job.identity.stream_id
         is_loaded = shard_of(stream) in gained and slots.held(stream) is not None
-        if not is_loaded and shard_of(stream) not in unheard:
-            continue
-        try:
-            retell_job(around, job.identity.uid, at)
-        except Exception:  # one strange object must not hide others
-            log.exception("job_not_looked_at", job=f"{job.identity.namespace}/{job.identity.name}")
+        if is_loaded or shard_of(stream) in unheard:
+            with apart(job.identity):
+                retell_job(around, job.identity.uid, at)

@@ -1,9 +1,9 @@
 """Ends watches when the service stops."""
 
 import threading
-import time
 from collections.abc import Iterable
 
+from jobledger.adapters.process.threads import join_all
 from jobledger.core.ports.cluster import Subscription
 
 STOP_SECONDS_MAX = 5.0
@@ -21,6 +21,4 @@ def end_all(subscriptions: Iterable[Subscription]) -> None:
             one.stop()
         else:
             ending.append(thread)
-    until = time.monotonic() + STOP_SECONDS_MAX
-    for thread in ending:
-        thread.join(max(0.0, until - time.monotonic()))
+    join_all(ending, STOP_SECONDS_MAX)

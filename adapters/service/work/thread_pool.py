@@ -6,10 +6,10 @@ the same reason one is woken at a time, and one that watches the clock only if n
 
 import math
 import threading
-import time
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
+from jobledger.adapters.process.threads import join_all
 from jobledger.adapters.service.work.rotation import Rotation
 from jobledger.adapters.service.work.thread_shares import ThreadShares
 from jobledger.core.ports.clock import Clock
@@ -107,9 +107,7 @@ class ThreadPool(ABC, Generic[Key, Taken]):
             self._stopping = True
             self._timekeeper.wake_all()
             threads = list(self._threads)
-        until = time.monotonic() + timeout_seconds
-        for thread in threads:
-            thread.join(max(0.0, until - time.monotonic()))
+        join_all(threads, timeout_seconds)
 
     def run_once(self) -> bool:
         """Do one thing that is due now; return whether there was one."""

@@ -52,7 +52,7 @@ class Dossier:
         raise BrokenChain(self.origin, "the stream does not begin with who the job is")
 
     @property
-    def whole(self) -> JobIdentity:
+    def identity_if_whole(self) -> JobIdentity:
         """Return which object the job is, if no event is missing in between.
 
         Raises `BrokenChain` if one is: what is said of events by their versions would be wrong.

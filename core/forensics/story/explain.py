@@ -82,7 +82,7 @@ class _Account:
     """An account in the making."""
 
     def __init__(self, dossier: Dossier, events: tuple[ReadEvent, ...]) -> None:
-        identity = dossier.whole
+        identity = dossier.identity_if_whole
         self._name = f"{dossier.kind} {identity.namespace}/{identity.name}"
         self._events = events
         self._pods_stay = KINDS[dossier.kind].evidence.pods_stay

@@ -26,12 +26,14 @@ from jobledger.core.rayjob.state import (
 CLEANING = frozenset({Phase.RETRYING, Phase.SUSPENDING})
 """Phases in which everything that the attempt made goes away."""
 
+_LET_GO = DesiredEffect(kind=EffectKind.REMOVE_FINALIZER, name="rayjob")
+
 
 def called_for(state: RayJobState) -> tuple[DesiredEffect, ...]:
     """Return every effect that the state calls for, whether it has to wait or not."""
     manifest = state.manifest
     if manifest is not None and state.returned and manifest.finalizer:
-        return (DesiredEffect(kind=EffectKind.REMOVE_FINALIZER, name="rayjob"),)
+        return (_LET_GO,)
     if is_dormant(state) or manifest is None:
         return ()
     return tuple(_farewell(state, manifest) if is_leaving(state) else _life(state, manifest))
@@ -53,7 +55,7 @@ def _farewell(state: RayJobState, manifest: KnownManifest) -> Iterator[DesiredEf
             kind=EffectKind.STOP_ENTRYPOINT, name=attempt.job_id, address=attempt.address
         )
         return
-    yield DesiredEffect(kind=EffectKind.REMOVE_FINALIZER, name="rayjob")
+    yield _LET_GO
 
 
 def _life(state: RayJobState, manifest: KnownManifest) -> Iterator[DesiredEffect]:

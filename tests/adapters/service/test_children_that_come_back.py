@@ -1,11 +1,13 @@
 """An etcd that is restored shows what runs jobs again, though the log knows that it has gone."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, RAYCLUSTERS
 from jobledger.core.values.documents import text
+from jobledger.core.values.ids import StreamId
 from tests.adapters.service.parts import a_rayjob
 from tests.adapters.service.stories import HTTP
 from tests.adapters.service.test_generations_that_go_back import how, lose, replayed, settle, told
@@ -21,6 +23,25 @@ def step_until(world: ServiceWorld, condition: Callable[[], bool]) -> None:
             world.clock.advance(0.5)
 
 
+def fail_once(stream: StreamId, world: ServiceWorld) -> None:
+    """Let the first attempt of a RayJob fail, and the second run."""
+    world.exit_codes.append(1)
+    world.plane.holds = False
+    step_until(world, lambda: "RetryGranted" in told(world, stream))
+    world.plane.holds = True
+    world.run(lambda: _runs(world), "the second attempt to run")
+
+
+def fail_job_once(stream: StreamId, world: JobWorld) -> None:
+    """Let the first attempt of a Job fail, and the second begin."""
+    world.ends.append("Failed")
+    world.holds = False
+    step_until(world, lambda: "BatchRetryGranted" in told(world, stream))
+    world.holds = True
+    world.run(lambda: told(world, stream).count("BatchAttemptStarted") == 2, "the second")
+    settle(world)
+
+
 @how
 def test_a_raycluster_of_an_earlier_attempt_goes_again(*, anew: bool) -> None:
     world = ServiceWorld()
@@ -29,14 +50,7 @@ def test_a_raycluster_of_an_earlier_attempt_goes_again(*, anew: bool) -> None:
     world.run(lambda: world.phase("train") == "Running", "the first attempt to run")
     (first,) = world.cluster.list(RAYCLUSTERS).items
 
-    def fail_once(world: ServiceWorld) -> None:
-        world.exit_codes.append(1)
-        world.plane.holds = False
-        step_until(world, lambda: "RetryGranted" in told(world, stream))
-        world.plane.holds = True
-        world.run(lambda: _runs(world), "the second attempt to run")
-
-    lose(world, fail_once, anew=anew)
+    lose(world, partial(fail_once, stream), anew=anew)
     world.run(lambda: _runs(world) and len(world.cluster.list(RAYCLUSTERS).items) == 1, "one")
     (now,) = world.cluster.list(RAYCLUSTERS).items
     assert text(now, "metadata", "uid") != text(first, "metadata", "uid")
@@ -55,14 +69,7 @@ def test_so_it_does_of_a_job_that_ends_by_the_restore(*, shutdown: bool, anew: b
     stream = world.create(spec)
     world.run(lambda: _runs(world), "the first attempt to run")
 
-    def fail_once(world: ServiceWorld) -> None:
-        world.exit_codes.append(1)
-        world.plane.holds = False
-        step_until(world, lambda: "RetryGranted" in told(world, stream))
-        world.plane.holds = True
-        world.run(lambda: _runs(world), "the second attempt to run")
-
-    lose(world, fail_once, anew=anew)
+    lose(world, partial(fail_once, stream), anew=anew)
     world.run(lambda: world.phase("train") == "Failed", "the end")
     world.run(lambda: not world.cluster.list(RAYCLUSTERS).items, "all to be gone")
     assert replayed(world, stream) == ((), ())
@@ -80,15 +87,7 @@ def test_the_job_of_an_earlier_attempt_goes_again(*, anew: bool) -> None:
     world.run(lambda: bool(world.attempts()), "the first attempt")
     (first,) = world.attempts()
 
-    def fail_once(world: JobWorld) -> None:
-        world.ends.append("Failed")
-        world.holds = False
-        step_until(world, lambda: "BatchRetryGranted" in told(world, stream))
-        world.holds = True
-        world.run(lambda: told(world, stream).count("BatchAttemptStarted") == 2, "the second")
-        settle(world)
-
-    lose(world, fail_once, anew=anew)
+    lose(world, partial(fail_job_once, stream), anew=anew)
     for _ in range(3):
         settle(world)
     names = [text(one, "metadata", "name") for one in world.attempts()]
@@ -109,15 +108,7 @@ def test_so_it_does_where_no_attempt_is_left(*, anew: bool) -> None:
     stream = world.give(a_job(retries=1))
     world.run(lambda: bool(world.attempts()), "the first attempt")
 
-    def fail_once(world: JobWorld) -> None:
-        world.ends.append("Failed")
-        world.holds = False
-        step_until(world, lambda: "BatchRetryGranted" in told(world, stream))
-        world.holds = True
-        world.run(lambda: told(world, stream).count("BatchAttemptStarted") == 2, "the second")
-        settle(world)
-
-    lose(world, fail_once, anew=anew)
+    lose(world, partial(fail_job_once, stream), anew=anew)
     world.run(lambda: "BatchJobFailed" in told(world, stream), "the end")
     world.run(lambda: not world.attempts(), "all to be gone")
     assert replayed(world, stream) == ((), ())
