@@ -17,7 +17,7 @@ from jobledger.core.values.documents import Manifest, child, items, text
 from jobledger.sandbox.agent.addresses import address_for
 from jobledger.sandbox.agent.logs import LogFile, LogServer
 from jobledger.sandbox.agent.node import NodeRegistration
-from jobledger.sandbox.agent.pods.containers import ContainerRun, Terminated, Waiting
+from jobledger.sandbox.agent.pods.containers import ContainerRun, Terminated
 from jobledger.sandbox.agent.pods.environment import ConfigMissing, PodSandbox, expanded
 from jobledger.sandbox.agent.pods.probes import Exec, Probe, answers
 from jobledger.sandbox.agent.pods.run import Host, PodRun
@@ -307,8 +307,7 @@ class NodeAgent:
         one = run.container(container) if run is not None else None
         if run is None or one is None:
             return None
-        # Of one that waits to be started again, the last run is the previous one already.
-        started = one.starts - (previous and not isinstance(one.state, Waiting))
+        started = one.run_with_log(previous=previous)
         if started < 1:
             return None
 

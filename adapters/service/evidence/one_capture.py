@@ -6,20 +6,21 @@ its thread ends by the transport's own limit.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Protocol
 
 from jobledger.adapters.service.evidence.captured import Found, RawLog, kept_logs, told_by_ray
-from jobledger.adapters.service.evidence.own_pods import name_was_taken, own_pods, own_uid
+from jobledger.adapters.service.evidence.own_pods import own_pods, own_uid
 from jobledger.adapters.service.objects.declared_secrets import secrets_of_pods
 from jobledger.adapters.service.objects.head_tokens import read_token
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.turn_pool import TurnPool
 from jobledger.adapters.telemetry.logging import get_logger
-from jobledger.core.errors import JobledgerError, LedgerError
+from jobledger.core.errors import ClusterError, JobledgerError, LedgerError
 from jobledger.core.jobs.evidence.evidence import (
     LOG_BYTES_MAX,
     LOG_LINES_MAX,
@@ -36,6 +37,7 @@ from jobledger.core.jobs.evidence.pods import (
     kubernetes_events_kept,
     log_end,
     pods_kept,
+    started_again,
     trouble,
     waits_quietly,
 )
@@ -266,10 +268,16 @@ class Capture:
     def _pod_log(self, pod: PodEvidence, container: ContainerEnd) -> None:
         namespace, name = self._scene.job.identity.namespace, container.name
         read = partial(self._parts.witness.pod_log, namespace, pod.name, name)
-        kept = end_of_log(partial(read, previous=True) if container.previous else read)
-        if name_was_taken(self._parts.cluster, namespace, pod):
+        read_previous = partial(read, previous=True)
+        kept = end_of_log(read_previous if container.previous else read)
+        there = self._parts.cluster.get(PODS, namespace, pod.name)
+        if there is not None and text(there, "metadata", "uid") != pod.uid:
+            # A log is asked for by name: what was read may be that one's.
             self._miss(f"log of Pod {pod.name}", "another Pod has its name by now")
             return
+        if there is not None and not container.previous and started_again(there, container):
+            with suppress(ClusterError):  # gone meanwhile: what was read is kept
+                kept = end_of_log(read_previous)
         self._keep(pod.name, name, *kept)
 
     def _keep(self, source: str, container: str, end: str, cut: bool) -> None:  # noqa: FBT001 as `log_end` says it

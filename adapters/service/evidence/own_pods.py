@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.core.jobs.control.ownership import Controller, controller_of, is_controlled_by
-from jobledger.core.jobs.evidence.evidence import PodEvidence
 from jobledger.core.jobs.evidence.scene import SceneObject
 from jobledger.core.kinds import KINDS
 from jobledger.core.ports.cluster import BATCH_JOBS, JOBSETS, PODS, Cluster, Resource
@@ -76,15 +75,6 @@ def jobs_of(cluster: Cluster, namespace: str, jobset: SceneObject) -> Sequence[M
 
 def _uids_of_jobs(cluster: Cluster, namespace: str, jobset: SceneObject) -> set[str]:
     return {text(one, "metadata", "uid") for one in jobs_of(cluster, namespace, jobset)}
-
-
-def name_was_taken(cluster: Cluster, namespace: str, pod: PodEvidence) -> bool:
-    """Return whether another Pod has the name by now. Raises as the port does.
-
-    A log is asked for by name: after it was read this tells whose it may have been.
-    """
-    there = cluster.get(PODS, namespace, pod.name)
-    return there is not None and text(there, "metadata", "uid") != pod.uid
 
 
 def controlled_by(manifests: Iterable[Manifest], uids: Iterable[str]) -> Sequence[Manifest]:

@@ -11,7 +11,8 @@ Source: Kubernetes, core/v1 PodStatus; batch/v1, the Job controller deletes acti
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from jobledger.core.values.documents import Json, Manifest, child, items, number, text
+from jobledger.core.jobs.evidence.pods import container_statuses
+from jobledger.core.values.documents import Json, Manifest, child, number, text
 
 POD = "pod"
 """Beginning of the occasion of what is captured of one Pod."""
@@ -58,11 +59,7 @@ def trouble_of(pod: Manifest) -> PodTrouble | None:
     is_going = text(pod, "metadata", "deletionTimestamp") != ""
     if phase == "Succeeded":
         return None
-    statuses = [
-        *items(pod, "status", "initContainerStatuses"),
-        *items(pod, "status", "containerStatuses"),
-    ]
-    failures = sum(_failures(one) for one in statuses)
+    failures = sum(_failures(one) for one in container_statuses(child(pod, "status")))
     if phase == "Failed" and not failures:
         failures = 1  # as a whole, as where its node took it away
     if not failures and not is_going:

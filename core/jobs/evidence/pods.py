@@ -122,10 +122,9 @@ def pod_evidence(pod: Manifest, scrub: Scrub) -> PodEvidence:
     """Return what one Pod says."""
     status = child(pod, "status")
     reason, message = _taken(status)
-    statuses = [*items(status, "initContainerStatuses"), *items(status, "containerStatuses")]
     labels = child(pod, "metadata", "labels")
     role = next((found for label in ROLE_LABELS if (found := word(labels, label))), "submitter")
-    containers = tuple(_container(one, scrub) for one in statuses)
+    containers = tuple(_container(one, scrub) for one in container_statuses(status))
     return PodEvidence(
         name=word(pod, "metadata", "name"),
         uid=word(pod, "metadata", "uid"),
@@ -194,6 +193,24 @@ def _container(one: Json, scrub: Scrub) -> ContainerEnd:
         restarts=restarts,
         started_at=parse_rfc3339(text(one, "state", "running", "startedAt")),
     )
+
+
+def started_again(pod: Manifest, ended: ContainerEnd) -> bool:
+    """Return whether a container of a Pod has ended as told, and was started again since.
+
+    What it wrote before is the previous log then. Source: Kubernetes, PodLogOptions `previous`.
+    """
+    statuses = container_statuses(child(pod, "status"))
+    now = next((one for one in statuses if text(one, "name") == ended.name), None)
+    if now is None or ended.state != "terminated":
+        return False
+    is_over = bool(child(now, "state", "terminated"))
+    return not is_over or (number(now, "restartCount") or 0) > ended.restarts
+
+
+def container_statuses(status: Manifest) -> Sequence[Json]:
+    """Return what a Pod's status says of each container, init containers first."""
+    return [*items(status, "initContainerStatuses"), *items(status, "containerStatuses")]
 
 
 def kubernetes_events_kept(

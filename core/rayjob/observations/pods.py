@@ -11,8 +11,9 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from jobledger.core.jobs.evidence.pods import container_statuses
 from jobledger.core.rayjob.names import HEAD, LABEL_NODE_TYPE
-from jobledger.core.values.documents import Json, Manifest, child, items, number, text
+from jobledger.core.values.documents import Manifest, child, items, number, text
 
 PODS_KEPT_MAX = 8
 """Pods of one look that are kept: the head, and those in the greatest trouble."""
@@ -153,20 +154,16 @@ def _unplaced(status: Manifest) -> tuple[str, str]:
     return "", ""
 
 
-def _containers(status: Manifest) -> list[Json]:
-    return [*items(status, "initContainerStatuses"), *items(status, "containerStatuses")]
-
-
 def _waiting(status: Manifest) -> str:
     """Return why a container waits, troubles with images first; empty if none does."""
-    reasons = [text(one, "state", "waiting", "reason") for one in _containers(status)]
+    reasons = [text(one, "state", "waiting", "reason") for one in container_statuses(status)]
     told = [reason for reason in reasons if reason and reason != "ContainerCreating"]
     return next((reason for reason in told if reason in IMAGE_TROUBLES), next(iter(told), ""))
 
 
 def _ended(status: Manifest) -> tuple[int | None, str]:
     """Return the exit code and reason of the first container that ended badly, now or before."""
-    for one in _containers(status):
+    for one in container_statuses(status):
         for state in ("state", "lastState"):
             ended = child(one, state, "terminated")
             code = number(ended, "exitCode")

@@ -128,6 +128,18 @@ class ContainerRun:
             return True
         return self.restarts_on == "OnFailure" and self.state.exit_code != 0
 
+    def run_with_log(self, *, previous: bool) -> int:
+        """Return which run's log is served, counted from 1; 0: none.
+
+        Of a container that waits for its next start, or is being started, the last run that has
+        ended is both the present and the previous one. Source: kubelet,
+        validateContainerLogStatus.
+        """
+        if not isinstance(self.state, Waiting):
+            return self.starts - previous
+        ended = self.starts - (self.process is not None)
+        return ended if ended or previous else self.starts
+
     def wait_for_restart(self, now: float) -> None:
         """Turn a terminated container into one that waits for its next start."""
         if isinstance(self.state, Terminated):

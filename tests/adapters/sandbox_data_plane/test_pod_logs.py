@@ -1,9 +1,19 @@
 """Logs over HTTP: whole, the end of them, followed, the ones before a restart."""
 
 import urllib.request
+from datetime import UTC, datetime
+
+import pytest
 
 from jobledger.core.ports.cluster import PODS
 from jobledger.sandbox.agent.logs import LOG_ANNOTATION
+from jobledger.sandbox.agent.pods.containers import (
+    ContainerRun,
+    ContainerState,
+    Role,
+    Running,
+    Waiting,
+)
 from tests.adapters.sandbox_data_plane.world import World, fetch, pod, shell
 from tests.support.waiting import wait_until
 
@@ -61,6 +71,37 @@ def test_of_a_container_that_waits_for_a_restart_the_last_run_is_the_previous_on
         return world.container("p") == shown and logs == {f"run {shown['restartCount'] + 1}\n"}
 
     wait_until(waits, "the log of the run that failed last")
+
+
+SINCE = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("state", "starts", "process", "present", "previous"),
+    [
+        pytest.param(Waiting("ContainerCreating"), 0, None, 0, 0, id="it has never run"),
+        pytest.param(Waiting("ContainerCreating"), 1, 1, 1, 0, id="it is started"),
+        pytest.param(Running(SINCE), 1, 1, 1, 0, id="it runs"),
+        pytest.param(Waiting("CrashLoopBackOff"), 1, None, 1, 1, id="it waits to be started again"),
+        pytest.param(Waiting("CrashLoopBackOff"), 2, 2, 1, 1, id="it is started again"),
+        pytest.param(Running(SINCE), 2, 2, 2, 1, id="it runs again"),
+    ],
+)
+def test_whose_log_is_served(
+    state: ContainerState, starts: int, process: int | None, present: int, previous: int
+) -> None:
+    """Of a container that is being started again nothing of its next run is served."""
+    one = ContainerRun(
+        name="main",
+        spec={},
+        role=Role.MAIN,
+        restarts_on="Always",
+        state=state,
+        starts=starts,
+        process=process,
+    )
+    assert one.run_with_log(previous=False) == present
+    assert one.run_with_log(previous=True) == previous
 
 
 def test_each_container_has_its_own_log(world: World) -> None:

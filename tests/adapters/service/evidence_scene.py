@@ -11,7 +11,7 @@ import pytest
 from jobledger.adapters.service.evidence.capture import Capturer
 from jobledger.adapters.service.evidence.one_capture import CaptureParts
 from jobledger.adapters.service.objects.object_cache import CachedJob
-from jobledger.core.errors import RequestForbidden
+from jobledger.core.errors import RequestForbidden, RequestInvalid
 from jobledger.core.jobs.observations import EvidenceSeen
 from jobledger.core.jobs.pending.effects import EffectKind, OpenEffect
 from jobledger.core.ports.cluster import PODS, RAYCLUSTERS
@@ -40,6 +40,7 @@ class Witness:
     asked_about: set[str] = field(default_factory=set)
     silent: frozenset[str] = frozenset()
     forbidden: bool = False
+    has_no_previous: bool = False
     over: threading.Event = field(default_factory=threading.Event)
 
     def pod_log(
@@ -56,6 +57,8 @@ class Witness:
             self.over.wait(60)
         if self.forbidden:
             raise RequestForbidden(f"pods/log is forbidden for {SECRET}")
+        if previous and self.has_no_previous:
+            raise RequestInvalid("previous terminated container not found")
         logs = self.previous if previous else self.logs
         return Kubelet(logs.get(name, "")).read(**limits)
 

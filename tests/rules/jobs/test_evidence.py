@@ -18,6 +18,7 @@ from jobledger.core.jobs.evidence.pods import (
     log_end,
     pod_evidence,
     pods_kept,
+    started_again,
     trouble,
 )
 from jobledger.core.jobs.observations import OCCASIONS_REMEMBERED_MAX, EvidenceSeen
@@ -242,6 +243,26 @@ def test_every_word_of_a_container_is_kept() -> None:
     )
     (waits,) = pod_evidence(waiting("ImagePullBackOff"), same).containers
     assert (waits.state, waits.reason) == ("waiting", "ImagePullBackOff")
+
+
+@pytest.mark.parametrize(
+    ("restarts", "state", "is_again"),
+    [
+        pytest.param(0, {"terminated": {"exitCode": 1}}, False, id="it has ended still"),
+        pytest.param(0, {"waiting": {"reason": "CrashLoopBackOff"}}, True, id="it is to be"),
+        pytest.param(1, {"running": {}}, True, id="it runs again"),
+        pytest.param(1, {"terminated": {"exitCode": 1}}, True, id="it has ended once more"),
+    ],
+)
+def test_whether_a_container_was_started_again_since_it_ended(
+    restarts: int, state: Manifest, is_again: bool
+) -> None:
+    ended = ContainerEnd(name="main", state="terminated", exit_code=1)
+    now: Manifest = {"name": "main", "restartCount": restarts, "state": state}
+    pod: Manifest = {"status": {"containerStatuses": [{"name": "other"}, now]}}
+    assert started_again(pod, ended) is is_again
+    assert not started_again(pod, ContainerEnd(name="main", state="running"))
+    assert not started_again({}, ended), "nothing is known"
 
 
 def test_a_pod_that_began_after_an_instant_came_after_it() -> None:
