@@ -15,6 +15,7 @@ from jobledger.adapters.service.loop.turn import WAIT_SECONDS, Turn
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.resync.absences import seek
+from jobledger.adapters.service.resync.apart import apart
 from jobledger.adapters.service.resync.back_again import BackAgain
 from jobledger.adapters.service.resync.control_release import is_met_everywhere, let_go_of_refused
 from jobledger.adapters.service.resync.first_looks import FirstLooks
@@ -308,7 +309,9 @@ class Controller:
         if self.takeover.is_open and not self._stopping.is_set():
             self.kinds.ask()
             for slot in self._parts.slots:
-                self._seek_absent(slot)
+                if (identity := slot.view.state.identity) is not None:
+                    with apart(identity):
+                        self._seek_absent(slot)
 
     def sum_up(self) -> None:
         """Carry out the duty of telling the log what was seen unchanged for a while."""

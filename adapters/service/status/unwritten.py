@@ -11,6 +11,7 @@ from jobledger.core.errors import (
     ClusterUnreachable,
     JobledgerError,
     ObjectChanged,
+    RequestForbidden,
     RequestThrottled,
 )
 from jobledger.core.jobs.identity import JobIdentity
@@ -24,6 +25,9 @@ TOLD_AFTER = timedelta(minutes=1)
 
 TROUBLE_CHARACTERS_MAX = 1000
 
+OF_MANY = ClusterUnreachable, RequestThrottled, RequestForbidden, ObjectChanged
+"""Errors that most jobs meet at once, as where a right is missing: one line tells of all."""
+
 log = get_logger(__name__)
 
 
@@ -36,7 +40,7 @@ class Failing:
 
 
 class Unwritten:
-    """Tells of each job; of an API server that is away or busy, or of edits, once a minute."""
+    """Tells of each job; in the service's log of what many jobs meet at once, once a minute."""
 
     def __init__(self, clock: Clock, inbox: Inbox, live: ObjectCache) -> None:
         self._clock, self._inbox, self._live = clock, inbox, live
@@ -46,9 +50,9 @@ class Unwritten:
         """Say that a write of a job's status failed, for the n-th time in a row."""
         self._tell_job(identity, error, how)
         job = f"{identity.namespace}/{identity.name}"
-        if isinstance(error, ClusterUnreachable | RequestThrottled | ObjectChanged):
+        if isinstance(error, OF_MANY):
             self._away.warn_of_one(error, job=job)
-        else:
+        elif failures.bit_count() == 1:  # once, twice, four times …: it may last for weeks
             log.warning("status_not_written", job=job, error=str(error), failures=failures)
 
     def _tell_job(self, identity: JobIdentity, error: Exception, how: Failing) -> None:

@@ -4,7 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
+from jobledger.adapters.service import controller
+from jobledger.adapters.service.work.slots import Slot
 from jobledger.core.errors import ClusterUnreachable, ObjectExists
 from jobledger.core.jobs.pending.effects import EffectKind
 from jobledger.core.ports.cluster import BATCH_JOBS, RAYCLUSTERS, RAYJOBS, Resource
@@ -102,6 +105,27 @@ def test_before_the_gates_are_open_nobody_looks_around() -> None:
     world = ServiceWorld()
     world.service.controller.look_around()
     assert len(world.service.workers) == 0
+
+
+def test_a_job_that_breaks_as_it_is_looked_for_hides_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, stream = running()
+    other = world.create(a_rayjob({"metadata.name": "other"}, submissionMode=HTTP))
+    world.run(lambda: world.phase("other") == "Running", "the other job to run")
+    sought: list[StreamId] = []
+
+    def seek(lookout: object, slots: object, slot: Slot) -> None:
+        del lookout, slots
+        if slot.stream_id == stream:
+            raise RecursionError
+        sought.append(slot.stream_id)
+
+    monkeypatch.setattr(controller, "seek", seek)
+    with capture_logs() as lines:
+        world.service.controller.look_around()
+    assert sought == [other]
+    assert [line["job"] for line in lines if line["event"] == "job_not_looked_at"] == ["ml/train"]
 
 
 def test_a_raycluster_that_took_the_place_of_one_that_was_lost_is_found_and_goes() -> None:

@@ -12,6 +12,7 @@ from jobledger.core.errors import (
     ClusterUnreachable,
     ObjectChanged,
     RequestForbidden,
+    RequestInvalid,
     RequestThrottled,
 )
 from jobledger.core.jobs.observations import StatusNotWritten, StatusWritten
@@ -87,7 +88,12 @@ def test_of_a_bug_no_more_is_told_than_that_it_is_one(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [ClusterUnreachable("500"), RequestThrottled("503", 1.0), ObjectChanged("409")],
+    [
+        ClusterUnreachable("500"),
+        RequestThrottled("503", 1.0),
+        RequestForbidden("403"),
+        ObjectChanged("409"),
+    ],
     ids=lambda one: type(one).__name__,
 )
 def test_what_all_jobs_meet_is_one_line_in_a_minute(desk: Desk, error: ClusterError) -> None:
@@ -98,3 +104,12 @@ def test_what_all_jobs_meet_is_one_line_in_a_minute(desk: Desk, error: ClusterEr
             job = replace(identity, name=f"train-{number}")
             unwritten.tell(job, error, 1, Failing())
     assert [line["event"] for line in lines] == ["status_not_written"]
+
+
+def test_what_one_job_alone_meets_is_a_line_ever_more_seldom(desk: Desk) -> None:
+    """A CRD that has another idea of a field has it for weeks; it is tried twice a minute."""
+    with capture_logs() as lines:
+        for failures in range(1, 21):
+            error = RequestInvalid("422 Invalid: status.startTime")
+            desk.publisher.unwritten.tell(desk.a_job.identity, error, failures, Failing())
+    assert [line["failures"] for line in lines] == [1, 2, 4, 8, 16]
