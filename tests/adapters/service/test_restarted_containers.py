@@ -1,0 +1,53 @@
+"""Of a container that is started again, the log of the run that failed is kept."""
+
+from typing import Any
+
+from jobledger.core.ports.cluster import PODS
+from jobledger.core.values.documents import Manifest
+from tests.adapters.service.evidence_scene import Scene, scene
+
+__all__ = ["scene"]
+
+
+def test_of_a_container_that_was_started_again_the_log_before_is_kept(scene: Scene) -> None:
+    """It wrote why it failed; since then it has written nothing of that."""
+    ended: Manifest = {"terminated": {"exitCode": 1, "reason": "Error"}}
+    status: Manifest = {"name": "ray", "restartCount": 1, "state": {"running": {}}}
+    shown: Manifest = {"phase": "Running", "containerStatuses": [{**status, "lastState": ended}]}
+    scene.bench.cluster.edit(PODS, "ml", "worker-1", status=shown)
+    scene.witness.previous["worker-1"] = "KeyError: before"
+    scene.witness.logs["worker-1"] = "it starts"
+    (log,) = [log for log in scene.captured().logs if log.source == "worker-1"]
+    assert log.last_lines == ("KeyError: before",)
+
+
+def started_again(scene: Scene) -> None:
+    """The container of the worker that was killed is started again, while its log is read."""
+    read = scene.witness.pod_log
+
+    def restarted(namespace: str, name: str, *rest: str, **limits: Any) -> str:  # noqa: ANN401 bounds
+        ended: Manifest = {"terminated": {"exitCode": 137, "reason": "Error"}}
+        status: Manifest = {"name": "ray", "restartCount": 1, "state": {"running": {}}}
+        shown: Manifest = {"containerStatuses": [{**status, "lastState": ended}]}
+        scene.bench.cluster.edit(PODS, namespace, "worker-1", status=shown)
+        return read(namespace, name, *rest, **limits)
+
+    scene.witness.pod_log = restarted  # type: ignore[method-assign]
+    scene.witness.logs["worker-1"] = "it starts"
+
+
+def test_of_a_container_that_is_started_while_its_log_is_read_the_previous_log_is_kept(
+    scene: Scene,
+) -> None:
+    """What was read may be the beginning of the next run; Kubernetes starts the first at once."""
+    started_again(scene)
+    scene.witness.previous["worker-1"] = "KeyError: before"
+    (log,) = [log for log in scene.captured().logs if log.source == "worker-1"]
+    assert log.last_lines == ("KeyError: before",)
+
+
+def test_if_the_previous_log_cannot_be_had_what_was_read_is_kept(scene: Scene) -> None:
+    started_again(scene)
+    scene.witness.has_no_previous = True
+    (log,) = [log for log in scene.captured().logs if log.source == "worker-1"]
+    assert log.last_lines == ("it starts",)
