@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from jobledger.adapters.kube import paths
 from jobledger.adapters.kube.decoding import ObjectPage, read_object, read_page, with_kind
-from jobledger.adapters.kube.errors import unreadable
+from jobledger.adapters.kube.errors import log_error, unreadable
 from jobledger.adapters.kube.served_versions import any_version_served
 from jobledger.adapters.kube.transport import APPLY_TYPE, MERGE_PATCH_TYPE, Request, Transport
 from jobledger.adapters.kube.watching.listing import PAGE_LIMIT, Selection, pages
@@ -201,7 +201,7 @@ class KubernetesCluster:
         """Return what the container wrote: its last `tail_lines`, of those the first `limit_bytes`.
 
         With `previous` what its run before the last start wrote. Raises `RequestInvalid` while the
-        container has not started, or was not started again.
+        container has not started, or was not started again, and where its node has no log of it.
         """
         query = [("limitBytes", str(limit_bytes))]
         query += [("container", container)] if container else []
@@ -214,7 +214,10 @@ class KubernetesCluster:
             accept="*/*",
             about=_about(PODS, namespace, name, "log"),
         )
-        return self._transport.send(request, max_bytes=limit_bytes).decode(errors="replace")
+        content = self._transport.send(request, max_bytes=limit_bytes)
+        if error := log_error(request.what, content):
+            raise error
+        return content.decode(errors="replace")
 
     def events_about(self, namespace: str, kind: str, name: str) -> tuple[Manifest, ...]:
         """Return the Kubernetes Events about an object, `ABOUT_LIMIT` at most.

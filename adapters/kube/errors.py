@@ -69,6 +69,16 @@ _UNDECLARED = "field not declared in schema"
 which somebody wrote it. Source as above.
 """
 
+_NO_LOG = re.compile(
+    rb"unable to retrieve container logs for [\w.+-]{1,40}://\S{0,300}|container status is nil|"
+    rb"failed to (?:try resolving symlinks in path|open log file|tail \d{1,9} lines of log file|"
+    rb"seek -?\d{1,20} in log file|read log file) \"[^\"\n]{1,600}\": [^\n]{1,600}"
+)
+"""What a kubelet writes in place of a log, as a success: it has promised one before it looks.
+Source: kubelet, GetKubeletContainerLogs (a write of nothing, since Kubernetes 1.32) and cri-client,
+ReadLogs; tried on 1.34 with containerd.
+"""
+
 _SAY_NOTHING = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
 """Of a webhook they do not mean that an object is gone, or that nobody knows us."""
 
@@ -158,6 +168,17 @@ def event_error(what: str, reported: Manifest) -> errors.ClusterError:
     except msgspec.ValidationError:
         return unreadable(what, "an ERROR event without a Status")
     return status_error(what, status)
+
+
+def log_error(what: str, content: bytes) -> errors.RequestInvalid | None:
+    """Return the error that stands in place of a container's log; None: it is the log.
+
+    So it is where the run that is asked for was removed: of each container a node keeps the last
+    one that has ended.
+    """
+    if len(content) > MAX_MESSAGE or not _NO_LOG.fullmatch(content.strip()):
+        return None
+    return errors.RequestInvalid(_cut(f"{what}: {content.decode(errors='replace').strip()}"))
 
 
 def transport_error(what: str, failure: BaseException) -> errors.ClusterUnreachable:

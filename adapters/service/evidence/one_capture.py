@@ -20,7 +20,7 @@ from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCac
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.turn_pool import TurnPool
 from jobledger.adapters.telemetry.logging import get_logger
-from jobledger.core.errors import ClusterError, JobledgerError, LedgerError
+from jobledger.core.errors import ClusterError, JobledgerError, LedgerError, RequestInvalid
 from jobledger.core.jobs.evidence.evidence import (
     LOG_BYTES_MAX,
     LOG_LINES_MAX,
@@ -268,8 +268,7 @@ class Capture:
     def _pod_log(self, pod: PodEvidence, container: ContainerEnd) -> None:
         namespace, name = self._scene.job.identity.namespace, container.name
         read = partial(self._parts.witness.pod_log, namespace, pod.name, name)
-        read_previous = partial(read, previous=True)
-        kept = end_of_log(read_previous if container.previous else read)
+        kept = log_of_last_end(read) if container.previous else end_of_log(read)
         there = self._parts.cluster.get(PODS, namespace, pod.name)
         if there is not None and text(there, "metadata", "uid") != pod.uid:
             # A log is asked for by name: what was read may be that one's.
@@ -277,7 +276,7 @@ class Capture:
             return
         if there is not None and not container.previous and started_again(there, container):
             with suppress(ClusterError):  # gone meanwhile: what was read is kept
-                kept = end_of_log(read_previous)
+                kept = end_of_log(partial(read, previous=True))
         self._keep(pod.name, name, *kept)
 
     def _keep(self, source: str, container: str, end: str, cut: bool) -> None:  # noqa: FBT001 as `log_end` says it
@@ -337,6 +336,25 @@ class _ReadLog(Protocol):
 
     def __call__(self, *, tail_lines: int, limit_bytes: int) -> str:
         """Return its last lines, of those the first bytes."""
+
+
+class _ReadRun(Protocol):
+    """Reads the log of the present run of one container, or of the previous one."""
+
+    def __call__(self, *, tail_lines: int, limit_bytes: int, previous: bool = ...) -> str:
+        """Return its last lines, of those the first bytes."""
+
+
+def log_of_last_end(read: _ReadRun) -> tuple[str, bool]:
+    """Return what a container that was started again wrote before; else what it has written since.
+
+    Its node removes a run that has ended when the next one has ended, before a status tells of
+    that; then the present log is the one that says why. Source: kubelet, maxPerPodContainer.
+    """
+    try:
+        return end_of_log(partial(read, previous=True))
+    except RequestInvalid:
+        return end_of_log(read)
 
 
 def end_of_log(read: _ReadLog) -> tuple[str, bool]:

@@ -291,6 +291,26 @@ def test_a_log_is_limited_on_both_sides(server: CannedServer, cluster: Kubernete
         cluster.pod_log("team", "p")
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "unable to retrieve container logs for containerd://a761267f7f1f57f725b30b3826cdebca30fdf1",
+        'failed to try resolving symlinks in path "/var/log/pods/a/main/0.log": lstat: no file',
+        'failed to open log file "/var/log/pods/a/main/0.log": no such file or directory',
+        'failed to read log file "/var/log/pods/a/main/0.log": input/output error\n',
+        "container status is nil",
+    ],
+)
+def test_what_a_kubelet_writes_in_place_of_a_log_is_none(
+    written: str, server: CannedServer, cluster: KubernetesCluster
+) -> None:
+    """It answers 200: that a node has a log is promised before it is looked for."""
+    server.add(Answer(body=written.encode()), Answer(body=f"begins\n{written}".encode()))
+    with pytest.raises(RequestInvalid, match=written.partition(" ")[0]):
+        cluster.pod_log("team", "p")
+    assert cluster.pod_log("team", "p") == f"begins\n{written}", "a program quotes it"
+
+
 def test_of_large_kubernetes_events_fewer_are_asked_for(
     server: CannedServer, cluster: KubernetesCluster
 ) -> None:

@@ -51,3 +51,17 @@ def test_if_the_previous_log_cannot_be_had_what_was_read_is_kept(scene: Scene) -
     scene.witness.has_no_previous = True
     (log,) = [log for log in scene.captured().logs if log.source == "worker-1"]
     assert log.last_lines == ("it starts",)
+
+
+def test_if_the_run_before_was_removed_what_the_container_has_written_since_is_kept(
+    scene: Scene,
+) -> None:
+    """A node keeps one run that has ended, so the next one has ended as well."""
+    ended: Manifest = {"terminated": {"exitCode": 1, "reason": "Error"}}
+    status: Manifest = {"name": "ray", "restartCount": 1, "state": {"running": {}}}
+    shown: Manifest = {"phase": "Running", "containerStatuses": [{**status, "lastState": ended}]}
+    scene.bench.cluster.edit(PODS, "ml", "worker-1", status=shown)
+    scene.witness.has_no_previous = True
+    scene.witness.logs["worker-1"] = "KeyError: once more"
+    (log,) = [log for log in scene.captured().logs if log.source == "worker-1"]
+    assert log.last_lines == ("KeyError: once more",)
