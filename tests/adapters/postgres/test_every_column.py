@@ -166,6 +166,24 @@ def test_a_value_that_nothing_writes_is_named(kept: Kept, change: str, kind: str
     assert kept.found() == [], "all is as it was"
 
 
+@pytest.mark.parametrize(
+    ("logs", "kinds"),
+    [
+        ("5", {"payload"}),
+        (r'[5, {"digest_of_content": "\u0000"}]', {"payload"}),
+        (rf'[{{"digest_of_content": "{"a" * 64}", "end": "\\u0000"}}]', {"payload", "evidence"}),
+    ],
+)
+def test_a_payload_that_none_can_have_hides_nothing(
+    kept: Kept, logs: str, kinds: set[str]
+) -> None:
+    of_evidence = "SELECT tableoid, ctid FROM event WHERE type = 'EvidenceCaptured' LIMIT 1"
+    change = f"""UPDATE event SET data = '{{"logs": {logs}}}' WHERE (tableoid, ctid) ="""
+    with changed(kept.url, "event", statement=f"{change} ({of_evidence})"):
+        assert {one.split("'")[1] for one in kept.found()} == kinds
+    assert kept.found() == [], "all is as it was"
+
+
 def differing(kept: Kept, name: str) -> set[str]:
     """Return the columns of a table that `rebuild --check`, or with `--reports` that, names."""
     if name.startswith("report_"):
