@@ -21,7 +21,7 @@ from jobledger.adapters.ledger_wiring import Ledger, reports_engine
 from jobledger.adapters.postgres.checks.housekeeping import UNSEALED_EVENTS_MAX, lags
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.standby import ledger_stale_since, stale_since
-from jobledger.adapters.postgres.reports.asking.asking import ask, parameters, run, statement
+from jobledger.adapters.postgres.reports.asking.asking import ask, health, parameters, statement
 from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
 from jobledger.adapters.postgres.reports.asking.dimensions import BUCKETS
 from jobledger.adapters.postgres.reports.asking.report import Question, Report
@@ -48,8 +48,6 @@ _OPTIONS = {
     "--target": "the target",
 }
 """Options of `jobledger report` in its rules, and what they are called on a page."""
-
-_STATE = "SELECT * FROM report_v1.controller_health"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +203,7 @@ _COUNTERS: Sequence[tuple[str, str, Mapping[str, str]]] = (
 
 def _of_ledger(opened: Ledger) -> Iterator[Finding]:
     with ledger_errors(opened.engine.url), opened.engine.connect() as connection:
-        (state,) = run(connection, _STATE, {})
+        state = health(connection)
         stale = stale_since(connection)
     if stale is not None:
         yield Finding(

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -94,8 +95,7 @@ def _all(found: Patient, *, full: bool) -> Iterator[Answer]:
 def _of_database(found: Patient, *, full: bool) -> Iterator[Answer]:
     opened = found.opened
     assert opened is not None
-    state = condition(opened.engine)
-    yield from asked(housekeeping.CHECKS, lambda: state)
+    yield from asked(housekeeping.CHECKS, cache(lambda: condition(opened.engine)))
     yield from asked(guards.CHECKS, lambda: opened.engine)
     yield from asked((DATABASE_CLOCK,), lambda: found)
     yield from asked((RAY_HEADS, LOG_CLOCK), lambda: opened.engine)

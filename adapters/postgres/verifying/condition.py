@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, Row, text
 from sqlalchemy.exc import DBAPIError
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.reports.projecting.checkpoint import ends_unknown
 from jobledger.adapters.postgres.schema.guards import own_tables
 from jobledger.adapters.postgres.verifying.seals import PostgresSeals
 from jobledger.core.values.instants import Instant
@@ -35,15 +36,15 @@ _DATABASE = text("""
         EXISTS (SELECT FROM pg_roles WHERE rolname = 'jobledger_app') AS app_role,
         EXISTS (SELECT FROM pg_roles WHERE rolname = 'jobledger_report') AS report_role,
         clock_timestamp() AS now,
-        (SELECT position FROM log_head) AS last_position,
+        (SELECT position FROM log_head WHERE single) AS last_position,
         (SELECT count(*) FROM archive) AS archives,
         (SELECT coalesce(sum(jobs), 0)::bigint FROM archive) AS archived_jobs,
         (SELECT coalesce(sum(events), 0)::bigint FROM archive) AS archived_events,
         (SELECT count(*) FROM archived_stream JOIN stream USING (stream_id)) AS archived_still_here,
         (SELECT coalesce(max(last_position), 0) FROM seal) AS sealed_to,
-        (SELECT position FROM report_checkpoint) AS reported_to,
-        (SELECT e.recorded_at FROM event e, report_checkpoint c WHERE e.position > c.position
-            ORDER BY e.position LIMIT 1) AS unreported_since,
+        (SELECT position FROM report_checkpoint WHERE single) AS reported_to,
+        (SELECT e.recorded_at FROM event e, report_checkpoint c
+            WHERE c.single AND e.position > c.position ORDER BY e.position LIMIT 1) AS unreported_since,
         (SELECT count(*) FROM job WHERE open) AS open_jobs
 """)
 
@@ -199,9 +200,15 @@ class Condition:
 
 
 def condition(engine: Engine) -> Condition:
-    """Return the condition of a ledger whose schema is the newest; changes nothing."""
+    """Return the condition of a ledger whose schema is the newest; changes nothing.
+
+    Raises:
+        LedgerMisconfigured: nothing tells where the log ends, or how far the reports are.
+    """
     with ledger_errors(engine.url), engine.connect() as connection:
         found = dict(connection.execute(_DATABASE).mappings().one())
+        if found["last_position"] is None or found["reported_to"] is None:
+            raise ends_unknown(engine.url)
         oldest = connection.execute(_OLDEST).mappings().one_or_none()
         rows = connection.execute(_TABLES, {"own": own_tables(connection)}).mappings()
         tables = tuple(TableCondition(**row) for row in rows)

@@ -7,6 +7,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine, text
 
+from jobledger.adapters.ledger_wiring import open_ledger
+from jobledger.adapters.page_wiring import page_parts
 from jobledger.adapters.postgres.checks.housekeeping import CHECKS
 from jobledger.adapters.postgres.connection.engine import open_engine
 from jobledger.adapters.postgres.connection.statements import analyze_grown
@@ -17,6 +19,7 @@ from jobledger.adapters.postgres.verifying.condition import (
     condition,
     lacks_room,
 )
+from jobledger.core.errors import LedgerMisconfigured
 from jobledger.core.forensics.findings import Finding, Severity
 from tests.support.ledgers import app_engine, postgres_ledger, tampering
 from tests.support.records import NOON, StreamWriter, a_stream
@@ -59,6 +62,26 @@ def test_since_when_the_reports_lack_an_event_is_known(owner: Engine, ledger_url
     since = condition(owner).unreported_since
     assert since is not None
     assert NOON < since < NOON + timedelta(minutes=1), "when its only event was written down"
+
+
+@pytest.mark.parametrize("table", ["log_head", "report_checkpoint"])
+def test_it_is_said_that_nothing_tells_where_the_log_ends(
+    owner: Engine, ledger_url: str, table: str
+) -> None:
+    """`db status`, `doctor` and the page about the ledger's health are made of these."""
+    with tampering(ledger_url) as superuser:
+        superuser.execute(f"DELETE FROM {table}".encode())
+    pages = page_parts(open_ledger(ledger_url, owner))
+    for asks in (lambda: condition(owner), lambda: list(pages.health())):
+        with pytest.raises(LedgerMisconfigured, match="row of log_head or report_checkpoint"):
+            asks()
+
+
+def test_a_second_checkpoint_confuses_nobody(owner: Engine, ledger_url: str) -> None:
+    with tampering(ledger_url) as superuser:
+        superuser.execute("INSERT INTO report_checkpoint VALUES (false, 0, now())")
+    assert condition(owner).reported_to == 1
+    assert list(page_parts(open_ledger(ledger_url, owner)).health())
 
 
 def test_the_service_sees_the_same(owner: Engine, ledger_url: str) -> None:

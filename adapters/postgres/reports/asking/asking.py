@@ -39,10 +39,11 @@ from jobledger.adapters.postgres.reports.asking.report import (
     Value,
     grouped_by,
 )
+from jobledger.adapters.postgres.reports.projecting.checkpoint import ends_unknown
 from jobledger.core.errors import LedgerMisconfigured, LedgerUnavailable
 from jobledger.core.values.instants import Instant
 
-_STATE = "SELECT last_position, lag_events FROM report_v1.controller_health"
+_STATE = "SELECT {} FROM report_v1.controller_health"
 
 PIECES_MAX = 100_000
 """Hours, days or weeks of one period; 100,000 hours are eleven years."""
@@ -69,12 +70,7 @@ def ask(engine: Engine, report: Report, question: Question) -> Answer:
     keys = report.keys or tuple(key_column(name, report.dimensions) for name in by)
     values = parameters(report, question)
     with ledger_errors(engine.url), engine.connect() as connection:
-        states = run(connection, _STATE, {})
-        if not states:
-            what = "the one row of log_head or report_checkpoint is gone; `jobledger verify` and"
-            named = "`jobledger rebuild --reports --check` name it"
-            raise LedgerMisconfigured(f"{describe(engine.url)}: {what} {named}")
-        state = states[0]
+        state = health(connection, "last_position, lag_events")
         stale = stale_since(connection)
         try:
             found = run(connection, statement(report, question), values)
@@ -100,6 +96,18 @@ def ask(engine: Engine, report: Report, question: Question) -> Answer:
         events_behind=state["lag_events"],
         stale_since=stale,
     )
+
+
+def health(connection: Connection, columns: str = "*") -> Mapping[str, Any]:
+    """Return the one row of the view `controller_health`, or these columns of it.
+
+    Raises:
+        LedgerMisconfigured: it has none, as nothing says where the log ends.
+    """
+    states = run(connection, _STATE.format(columns), {})
+    if not states:
+        raise ends_unknown(connection.engine.url)
+    return states[0]
 
 
 def statement(report: Report, question: Question) -> str:
