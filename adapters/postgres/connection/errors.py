@@ -31,8 +31,8 @@ _PASSING_CLASSES = ("08", "40", "53", "57", "58")
 _PASSING_STATES = frozenset({"25006", "55P03", "25P03"})
 """Read-only (a standby after a failover), lock not available, idle in transaction."""
 
-_SCHEMA_STATES = frozenset({"42P01", "42703", "42883", "3F000", "22023"})
-"""No such table, column, function, schema; role to be set does not exist."""
+_SCHEMA_STATES = frozenset({"42P01", "42703", "42883", "3F000"})
+"""No such table, column, function, schema."""
 
 _UNSTORABLE_STATES = frozenset({"22P05", "22021"})
 """A NUL character or a broken encoding in a text."""

@@ -14,7 +14,7 @@ from jobledger.adapters.postgres.reports.asking.report import Question
 from jobledger.adapters.postgres.reports.projecting.checkpoint import report_lag
 from jobledger.adapters.postgres.reports.projecting.rebuild import check_reports, rebuild_reports
 from jobledger.adapters.postgres.schema.report_tables import FACTS
-from jobledger.core.errors import LedgerMisconfigured
+from jobledger.core.errors import LedgerError, LedgerMisconfigured
 from jobledger.core.projections.differences import WHOLE_ROW, Difference
 from tests.support.ledgers import tampering
 from tests.support.lost_rows import NOBODY, leave_rows
@@ -167,3 +167,16 @@ def test_a_fact_that_cannot_be_read_for_its_instant_is_found_and_put_right(
     assert (table, column, value) == ("report_job", "created_at", "infinity")
     rebuilt(unreported, reported_url)
     assert found(unreported) == []
+
+
+def test_a_fact_that_is_none_is_not_told_as_an_old_schema(
+    unreported: Engine, reported_url: str
+) -> None:
+    project_all(unreported)
+    with admin(reported_url) as superuser:
+        superuser.execute("UPDATE report_attempt SET resources = '5'")
+    asked = Question(since=END - timedelta(days=28), until=END)
+    with pytest.raises(LedgerError, match="on a non-array") as told:
+        ask(unreported, REPORTS["cost"], asked)
+    assert "no ledger" not in str(told.value)
+    assert {column for table, column, *_ in found(unreported)} == {"resources"}
