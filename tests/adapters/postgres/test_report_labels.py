@@ -27,3 +27,15 @@ def test_rows_by_a_label_are_those_by_what_it_says(sample_engine: Engine, name: 
 
 def measures(name: str) -> list[str]:
     return [column.name for column in REPORTS[name].columns]
+
+
+@pytest.mark.parametrize("name", ["failures", "regressions"])
+def test_labels_of_long_names_that_begin_alike_are_told_apart(
+    sample_engine: Engine, name: str
+) -> None:
+    """A name may have 317 characters; of a column Postgres keeps 63."""
+    long = [f"label:platform.{'example.' * 20}org/priority-{end}" for end in "ab"]
+    found = answered(sample_engine, name, *long, "namespace")
+    assert found.rows
+    assert {tuple(row[one] for one in long) for row in found.rows} == {("", "")}
+    assert {row["namespace"] for row in found.rows} - {""}

@@ -27,6 +27,7 @@ from jobledger.adapters.postgres.reports.asking.dimensions import (
     OF_FAILURES,
     STANDARD,
     expression,
+    in_sql,
     key_column,
 )
 from jobledger.adapters.postgres.reports.asking.report import (
@@ -114,9 +115,9 @@ def statement(report: Report, question: Question) -> str:
     """Return the SQL of a question; its parameters are those of `parameters`."""
     by = grouped_by(report, question)
     expressions = {name: expression(name, report.dimensions, report.dated) for name in by}
-    keys = "".join(f'{sql} AS "key_{name}", ' for name, sql in expressions.items())
-    grouped = ", ".join(f'"key_{name}"' for name in by)
-    whole = "".join(f', "key_{name}"' for name in by if name not in report.apart)
+    keys = "".join(f'{sql} AS "key_{in_sql(name)}", ' for name, sql in expressions.items())
+    grouped = ", ".join(f'"key_{in_sql(name)}"' for name in by)
+    whole = "".join(f', "key_{in_sql(name)}"' for name in by if name not in report.apart)
     conditions = {name: f" AND {_narrowed(name)}" for name in question.filters}
     of_cause = conditions.pop("cause", "") if "{of_cause}" in report.sql else ""
     parts = {
@@ -125,7 +126,7 @@ def statement(report: Report, question: Question) -> str:
         "{of_cause}": of_cause,
         "{whole}": whole,
         "{standing}": STANDING,
-        "{names}": "".join(f'"key_{name}" AS "{name}", ' for name in by),
+        "{names}": "".join(f'"key_{one}" AS "{one}", ' for one in map(in_sql, by)),
         "{is_total}": f"(grouping({grouped}) > 0)" if by else "true",
         "{groups}": f"GROUP BY GROUPING SETS (({grouped}), ())" if by else "",
     }
@@ -134,7 +135,7 @@ def statement(report: Report, question: Question) -> str:
         sql = sql.replace(place, part)
     is_listed = report.listed if by and not in_time_only(by) else ""
     listed = f"WHERE is_total OR {is_listed} " if is_listed else ""
-    order = ", ".join([*_order_by_time(by), report.order, *(f'"{name}"' for name in by)])
+    order = ", ".join([*_order_by_time(by), report.order, *(f'"{in_sql(name)}"' for name in by)])
     return f"SELECT * FROM ({sql}) answer {listed}ORDER BY is_total DESC, {order} LIMIT :rows"  # noqa: S608  # our own words; what was typed goes as parameters
 
 
@@ -181,7 +182,7 @@ def _starts(bucket: str, question: Question) -> Sequence[Instant]:
 
 
 def _row(found: Mapping[str, Any], columns: Sequence[Column]) -> Row:
-    return {column.name: _value(found[column.name], column.unit) for column in columns}
+    return {column.name: _value(found[in_sql(column.name)], column.unit) for column in columns}
 
 
 def _value(value: Any, unit: Unit) -> Value:  # noqa: ANN401  # whatever the driver makes of it

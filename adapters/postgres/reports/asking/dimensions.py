@@ -1,5 +1,6 @@
 """The dimensions by which every report can be grouped and filtered."""
 
+import hashlib
 import re
 from collections.abc import Mapping
 
@@ -58,6 +59,9 @@ BUCKETS: Mapping[str, str] = {
 LABEL = re.compile(r"label:([A-Za-z0-9][A-Za-z0-9._/-]{0,316})")
 """Groups by a label of jobs; the names that Kubernetes allows have no other characters."""
 
+NAME_MAX = 59
+"""Characters of a column, with `key_` before it 63. Source: Postgres' NAMEDATALEN."""
+
 GROUPED = "stream_id, name, cluster, namespace, kind, framework, runtime, queue, user_name, image"
 """Columns of every view that `STANDARD`, `JOB` and `FAMILY` need, where a report joins two."""
 
@@ -81,6 +85,13 @@ def expression(name: str, dimensions: Mapping[str, Dimension], dated: str) -> st
             " WHERE l.stream_id = v.stream_id), '')"
         )
     return dimensions[name].sql
+
+
+def in_sql(name: str) -> str:
+    """Return what a column of an answer is called in SQL: Postgres cuts off what is too long."""
+    if len(name) <= NAME_MAX:
+        return name
+    return f"{name[: NAME_MAX - 13]}~{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
 def key_column(name: str, dimensions: Mapping[str, Dimension]) -> Column:
