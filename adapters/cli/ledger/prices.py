@@ -70,10 +70,13 @@ def _prices(file: Path) -> Iterator[Price]:
             fail(f"{file} has not the columns {', '.join(COLUMNS)}", ExitCode.USAGE)
         known: set[tuple[object, ...]] = set()
         for row in reader:
-            price = _price(row, f"{file}, line {reader.line_num}")
+            where = f"{file}, line {reader.line_num}"
+            if None in row:  # 0,12 for 0.12 would be a price of nothing
+                fail(f"{where} has more than {len(COLUMNS)} cells", ExitCode.USAGE)
+            price = _price(row, where)
             key = (price.resource, price.accelerator, price.valid_from)
             if key in known:
-                fail(f"{file}, line {reader.line_num} repeats an earlier price", ExitCode.USAGE)
+                fail(f"{where} repeats an earlier price", ExitCode.USAGE)
             known.add(key)
             yield price
 

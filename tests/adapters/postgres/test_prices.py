@@ -111,6 +111,7 @@ def test_the_command_puts_a_list_in_place_of_another(
         "cpu,,2020-01-01,nan",
         "cpu,,2020-01-01,-1",
         "cpu,,2020-01-01,",
+        "cpu,,2020-01-01,0,12",
         "cpu,,2020-01-01,1\ncpu,,2020-01-01,2",
         "cpu,,soon,1",
         "c\xf6u,,2020-01-01,1",
