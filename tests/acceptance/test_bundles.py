@@ -220,6 +220,21 @@ def test_every_job_of_a_ledger_or_a_directory_is_decided_again(filled: Terminal)
     ]
 
 
+def test_bundles_of_one_name_in_a_directory_are_two(filled: Terminal, tmp_path: Path) -> None:
+    for day, name in (("friday", "done"), ("monday", "failed")):
+        (tmp_path / day).mkdir()
+        filled.jobledger("export", name, "--to", f"{day}/job.bundle")
+    told = json.loads(filled.jobledger("replay", ".", "--output", "json").out)
+    assert [item["job"] for item in told] == ["friday/job.bundle", "monday/job.bundle"]
+
+
+def test_a_directory_without_bundles_is_told(filled: Terminal, tmp_path: Path) -> None:
+    (tmp_path / "done").mkdir()
+    ended = filled.jobledger("replay", "done", code=ExitCode.NOT_FOUND)
+    assert "done is a directory, and holds no bundle" in ended.err
+    assert "1 of 1 job" in filled.jobledger("replay", "ml/done").out
+
+
 @pytest.mark.parametrize(
     ("name", "code"),
     [("nothing.bundle", ExitCode.MISCONFIGURED), ("empty.bundle", ExitCode.FOUND_WRONG)],

@@ -20,7 +20,7 @@ from jobledger.adapters.cli.options import (
     OutputOption,
     settings_from,
 )
-from jobledger.adapters.cli.output import Output, console, marked, show
+from jobledger.adapters.cli.output import Output, console, fail, marked, show
 from jobledger.adapters.cli.progressing import counting
 from jobledger.adapters.forensics.bundle_files import read_file
 from jobledger.adapters.ledger_wiring import Ledger
@@ -63,6 +63,9 @@ def replay(
             results = {name: decide_again(item.record for item in found.events)}
     elif job is not None:
         results = dict(_directory(Path(job)))
+        if not results:
+            told = f"{job} is a directory, and holds no bundle ({', '.join(BUNDLES)})"
+            fail(f"{told}; a job of that name is named by its namespace too", ExitCode.NOT_FOUND)
     else:
         with ledger_to_read(settings) as opened:
             results = _everything(opened, processes or os.cpu_count() or 1)
@@ -79,7 +82,7 @@ def _everything(opened: Ledger, processes: int) -> dict[str, Replayed]:
 
 def _directory(path: Path) -> Iterator[tuple[str, Replayed]]:
     for file in sorted(file for pattern in BUNDLES for file in path.rglob(pattern)):
-        yield file.name, decide_again(item.record for item in read_file(file).events)
+        yield str(file.relative_to(path)), decide_again(item.record for item in read_file(file).events)
 
 
 def _tell(results: dict[str, Replayed], output: Output) -> None:
