@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from rich.text import Text
@@ -16,6 +17,8 @@ from jobledger.core.values.ids import StreamId
 MATCHES_MAX = 20
 JOBS_MAX = 100_000
 """As many jobs are looked at by what asks for all of them."""
+
+EVERY = JobFilter()
 
 _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -60,9 +63,14 @@ def called_so(identity: JobIdentity, job: str, cluster: str) -> str:
 
 
 def matches(
-    history: History, name: str, namespace: str = "", cluster: str = ""
+    history: History,
+    name: str,
+    namespace: str = "",
+    cluster: str = "",
+    narrowed: JobFilter = EVERY,
+    most: int = MATCHES_MAX,
 ) -> Sequence[JobRow]:
-    """Return the jobs that may be meant, the youngest first.
+    """Return the jobs that may be meant, the youngest first; `narrowed` says what else they are.
 
     Ends with a message if the name is empty, or says another namespace than `namespace`.
     """
@@ -71,13 +79,12 @@ def matches(
         fail(f"{name} is in namespace {namespace}, and not in {asked}; say one", ExitCode.USAGE)
     if not given.strip():
         fail(f"{name!r} names no job; say a name, namespace/name, UID or stream", ExitCode.USAGE)
-    by_name = JobFilter(cluster=cluster, namespace=namespace, name=given)
-    found = _youngest_first(history.jobs(by_name, MATCHES_MAX))
-    found = found or history.jobs(JobFilter(cluster=cluster, uid=given), MATCHES_MAX)
+    anywhere = replace(narrowed, cluster=cluster, namespace="")
+    found = history.jobs(replace(anywhere, namespace=namespace, name=given), most)
+    found = _youngest_first(found) or history.jobs(replace(anywhere, uid=given), most)
     if found or not _UUID.fullmatch(given):
         return found
-    by_stream = JobFilter(cluster=cluster, stream_id=StreamId(UUID(given)))
-    return history.jobs(by_stream, MATCHES_MAX)
+    return history.jobs(replace(anywhere, stream_id=StreamId(UUID(given))), most)
 
 
 def youngest(history: History, wanted: JobFilter, most: int = JOBS_MAX) -> Sequence[JobRow]:

@@ -48,6 +48,24 @@ def test_all_runs_of_a_name_are_listed(filled: Terminal) -> None:
     }
 
 
+def test_runs_of_a_name_are_narrowed_as_all_jobs_are(filled: Terminal) -> None:
+    for narrowed, uids in (
+        (("--phase", "complete"), {"uid-of-second"}),
+        (("--phase", "Failed"), set()),
+        (("--limit", "1"), {"uid-of-second"}),
+        (("--kept",), set()),
+    ):
+        told = filled.jobledger("get", "ft", *narrowed, "-o", "json")
+        assert {row["uid"] for row in json.loads(told.out)} == uids
+        assert ("no job is like that" in told.err) == (not uids)
+        assert ("more than 1 like that" in told.err) == ("--limit" in narrowed)
+
+
+def test_it_is_said_that_more_jobs_are_like_that(filled: Terminal) -> None:
+    assert "there are more than 1 like that" in filled.jobledger("get", "--limit", "1").err
+    assert "like that" not in filled.jobledger("get", "--limit", "2").err
+
+
 @pytest.mark.parametrize("asked", [("get",), ("get", "ft"), ("get", "ml/ft")])
 def test_a_job_that_was_deleted_before_it_ended_is_not_shown_as_running(
     filled: Terminal, asked: tuple[str, ...]
@@ -66,6 +84,8 @@ def test_an_imported_job_is_shown_as_what_it_is(filled: Terminal) -> None:
     assert "silent-for-a-while" in shown.out
     (row,) = json.loads(filled.jobledger("get", "ml/silent-for-a-while", "-o", "json").out)
     assert row["name"] == "silent-for-a-while"
+    told = filled.jobledger("get", "silent-for-a-while", "--open")
+    assert (told.out, "no job is like that" in told.err) == ("", True)
 
 
 def test_what_is_suggested_of_an_earlier_run_asks_for_that_one(

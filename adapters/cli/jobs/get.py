@@ -19,7 +19,7 @@ from jobledger.adapters.cli.files.known_ledgers import (
     remember,
     told_of_others,
 )
-from jobledger.adapters.cli.finding import called, matches
+from jobledger.adapters.cli.finding import EVERY, called, matches
 from jobledger.adapters.cli.holdings import Held, held_of
 from jobledger.adapters.cli.jobs.standing import failed_of, phase_shown, suggest_explain
 from jobledger.adapters.cli.options import (
@@ -108,23 +108,23 @@ def get(
     with ledger(settings) as opened:
         _tell_ledger(opened, settings, output, is_new=is_new)
         _warn_of_others(opened, settings)
-        if job is not None:
-            listed = _named(opened, job, namespace, cluster)
-        else:
-            wanted = JobFilter(
-                cluster=cluster,
-                namespace=namespace,
-                phase=known,
-                open_only=open_only,
-                kept_only=kept_only,
-            )
-            listed = _like(opened, wanted, limit)
+        wanted = JobFilter(
+            cluster=cluster,
+            namespace=namespace,
+            phase=known,
+            open_only=open_only,
+            kept_only=kept_only,
+        )
+        listed = _like(opened, wanted, limit) if job is None else _named(opened, job, wanted, limit)
         rows = [*listed.own, *listed.imported]
         held = {one.row.stream_id: one for one in held_of(opened, rows)}
         far = standings(opened.history, rows, SystemClock().now())
         named = {row.stream_id: called(opened.history, row) for row in failed_of(rows)[:1]}
     columns = (*COLUMNS, "progress") if far else COLUMNS
     show(output, list(_all_shown(listed, held, far, output)), columns, "no jobs found")
+    if listed.more:
+        told = f"there are more than {limit:,} like that; a higher --limit shows them"
+        errors.print(Text(told, style="yellow"), soft_wrap=True)
     if output is Output.TABLE:
         for one in held.values():
             name = f"{one.row.kind} {one.row.namespace}/{one.row.name}"
@@ -139,15 +139,18 @@ class _Listed(NamedTuple):
     own: Sequence[JobRow]
     imported: Sequence[JobRow] = ()
     """Jobs of other ledgers, as they were when they were exported."""
+    more: bool = False
+    """Whether there are more of its own than were asked for."""
 
 
 def _like(opened: Ledger, wanted: JobFilter, limit: int) -> _Listed:
     """Return the jobs like that; say so if there is none."""
-    own = opened.history.jobs(wanted, limit)
+    found = opened.history.jobs(wanted, limit + 1)
+    own, more = found[:limit], len(found) > limit
     imported = _imported(opened, wanted, limit - len(own), {row.uid for row in own})
     if not own and not imported:
-        _tell_none(is_narrowed=wanted != JobFilter())
-    return _Listed(own, imported)
+        _tell_none(is_narrowed=wanted != EVERY)
+    return _Listed(own, imported, more)
 
 
 def _imported(opened: Ledger, wanted: JobFilter, limit: int, own: Collection[str]) -> list[JobRow]:
@@ -229,17 +232,24 @@ def _phase(given: str) -> str:
     return known.get(given.lower(), "")
 
 
-def _named(opened: Ledger, job: str, namespace: str, cluster: str) -> _Listed:
-    """Return the jobs of a name, the youngest first; end with a message if there is none.
+def _named(opened: Ledger, job: str, wanted: JobFilter, limit: int) -> _Listed:
+    """Return the jobs of a name that are like that; end with a message if there is none at all.
 
     Of a name that the ledger does not have that which was imported, as its bundle tells it.
     """
-    found = matches(opened.history, job, namespace, cluster)
-    if found:
-        return _Listed(found)
-    of_import = from_ledger(opened, job, namespace, cluster)
+    where = wanted.namespace, wanted.cluster
+    if matches(opened.history, job, *where):
+        found = matches(opened.history, job, *where, wanted, limit + 1)
+        if not found:
+            _tell_none(is_narrowed=True)
+        return _Listed(found[:limit], more=len(found) > limit)
+    of_import = from_ledger(opened, job, *where)
+    row = _row(of_import)
+    if wanted.open_only or wanted.kept_only or wanted.phase not in ("", row.phase):
+        _tell_none(is_narrowed=True)
+        return _Listed(())
     errors.print(Text(f"{of_import.origin}; the job is none of this ledger's"), soft_wrap=True)
-    return _Listed((), (_row(of_import),))
+    return _Listed((), (row,))
 
 
 def _tell_ledger(opened: Ledger, settings: Settings, output: Output, *, is_new: bool) -> None:
