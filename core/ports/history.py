@@ -23,6 +23,8 @@ class JobFilter:
     streams: tuple[StreamId, ...] = ()
     """One of these."""
     phase: str = ""
+    new_only: bool = False
+    """Jobs that are in no phase yet."""
     reason: str = ""
     text: str = ""
     """Part of its name or namespace, or how its UID begins; in letters of either case."""

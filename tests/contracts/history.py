@@ -140,6 +140,11 @@ class HistoryContract:
         wanted = a_job(ledger, a_stream("open"))
         assert ledger.history.jobs(JobFilter(open_only=True), 10) == [wanted]
 
+    def test_jobs_in_no_phase_yet_are_found_on_demand(self, ledger: Ledger) -> None:
+        a_job(ledger, a_stream("one"), phase="Failed")
+        wanted = a_job(ledger, a_stream("two"), phase="")
+        assert ledger.history.jobs(JobFilter(new_only=True), 10) == [wanted]
+
     def test_open_streams_are_those_of_our_shards_the_oldest_first(self, ledger: Ledger) -> None:
         young = a_job(ledger, a_stream_in(1, "young")).stream_id
         old = a_job(ledger, a_stream_in(2, "old", NOON - timedelta(days=40))).stream_id

@@ -105,6 +105,7 @@ def filter_of(given: Asked, now: Instant) -> JobFilter:
         namespace=given.text("namespace"),
         kind=given.choice("kind"),
         phase="" if state == NEW else state,
+        new_only=state == NEW,
         cause=given.choice("cause"),
         label=given.label("label"),
         open_only=given.flag("open"),
@@ -118,7 +119,7 @@ def jobs(counted: Counts, parts: PageParts, request: Request) -> Response:
     """Return a page of the list."""
     given, history = asked(request, *FIELDS), parts.sources.history
     wanted = filter_of(given, parts.now())
-    every = replace(wanted, phase="", older_than=None)
+    every = replace(wanted, phase="", new_only=False, older_than=None)
     with_period = replace(every, created_from=None, reason=given.choice("period"))  # a key alone
     key = replace(with_period, created_from=given.instant("from"))
     counts = counted.of(history, key, every, COUNTS_PATIENCE)
@@ -128,7 +129,6 @@ def jobs(counted: Counts, parts: PageParts, request: Request) -> Response:
     states = [
         (name or NEW, count, address("/jobs", **{**first, "state": name or NEW}))
         for name, count in sorted((counts or {}).items(), key=lambda one: (-one[1], one[0]))
-        if name
     ]
     return unless_known(
         request,

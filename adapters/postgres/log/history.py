@@ -78,6 +78,8 @@ def _conditions(wanted: JobFilter) -> Iterator[ColumnElement[bool]]:
         yield job.c.stream_id == wanted.stream_id
     if wanted.streams:
         yield is_of(job, wanted.streams)
+    if wanted.new_only:
+        yield job.c.phase == ""
     if wanted.open_only:
         yield job.c.open
     yield from _of_order(wanted)

@@ -145,6 +145,8 @@ def _matches(row: JobRow, wanted: JobFilter) -> bool:
         return False
     if wanted.open_only and not row.open:
         return False
+    if wanted.new_only and row.phase:
+        return False
     if wanted.stream_id is not None and row.stream_id != wanted.stream_id:
         return False
     if wanted.streams and row.stream_id not in wanted.streams:

@@ -16,9 +16,10 @@ from jobledger.core.errors import LedgerUnavailable
 from jobledger.core.forensics.story.explain import explain
 from jobledger.core.forensics.story.timeline import QUIET
 from jobledger.core.ports.history import JobFilter
+from jobledger.core.values.instants import LAST
 from tests.support import rayjob_stories as stories
 from tests.support.pages import PAGE, Pages, empty_pages, serving
-from tests.support.recorded import append_lives
+from tests.support.recorded import append_lives, append_records, job_called, recorded
 from tests.support.records import NOON
 
 
@@ -35,6 +36,7 @@ def shown(pages: Pages, path: str, status: int = 200) -> str:
         ("q=ONE-2", {"done-2"}),
         ("q=%25", set()),
         ("state=Failed&kind=&namespace=", {"failed"}),
+        ("state=New", set()),
         ("cause=unexplained", set()),
         ("open=true&kind=RayJob&cluster=kind&namespace=ml&state=Initializing", {"open"}),
         ("until=2026-11-20T00:00:00Z", set()),
@@ -50,6 +52,17 @@ def test_jobs_are_found_by_what_the_address_says(pages: Pages, query: str, names
     assert {name for name in everyone if f">{name}</a>" in told} == names
     if not names:
         assert "No job is like that" in told
+
+
+def test_jobs_in_no_state_yet_are_counted_and_listed_as_new() -> None:
+    made = empty_pages()
+    append_lives(made.ledger, {"done": stories.succeeded}.items())
+    with job_called("new"):
+        append_records(made.ledger, recorded(stories.succeeded())[:1])
+    with serving(made) as served:
+        assert f'href="{PAGE}/jobs?state=New">New <b>1</b>' in shown(served, f"{PAGE}/jobs")
+        told = shown(served, f"{PAGE}/jobs?state=new")
+    assert (">new</a>" in told, ">done</a>" in told) == (True, False)
 
 
 def test_the_list_goes_on_page_by_page(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
