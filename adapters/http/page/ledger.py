@@ -176,7 +176,9 @@ def _changed_between(
 def _meant(parts: PageParts, there: str, here: JobRow) -> JobRow:
     """Return the job that is meant: by its page, its UID, or its name as the commands take it."""
     space, _, name = there.rpartition("/")
-    wanted = [JobFilter(uid=there), JobFilter(namespace=space or here.namespace, name=name)]
+    wanted = [JobFilter(uid=there)]
+    if name:
+        wanted.append(JobFilter(namespace=space or here.namespace, name=name))
     if marks := _UUID.findall(there.lower()):
         wanted = [JobFilter(stream_id=StreamId(UUID(marks[-1]))), JobFilter(uid=marks[-1])]
     for one in wanted:

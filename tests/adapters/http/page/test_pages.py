@@ -229,7 +229,7 @@ def test_another_job_is_meant_by_its_name_or_the_address_of_its_page(
     assert "there RayJob ml/done-0 of" in shown(pages, address)
 
 
-@pytest.mark.parametrize("named", ["failed", "nobody", "elsewhere/done-0"])
+@pytest.mark.parametrize("named", ["failed", "nobody", "elsewhere/done-0", "ml/", "/"])
 def test_no_other_job_is_said_not_to_be_there(pages: Pages, named: str) -> None:
     address = f"{PAGE}/compare?here={pages.stream('failed')}&there={quote(named, safe='')}"
     assert "The ledger knows no such other job" in shown(pages, address, 404)
