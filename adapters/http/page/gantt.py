@@ -8,7 +8,7 @@ from jobledger.core.jobs.history.attempt_facts import AttemptFacts, JobFacts
 from jobledger.core.jobs.pending.decisions import DECISION_WORDS
 from jobledger.core.jobs.rows import DecisionRow, JobRow
 from jobledger.core.values.durations import span
-from jobledger.core.values.instants import Instant
+from jobledger.core.values.instants import Instant, later
 
 LANE = 30
 """Height of the lane of an attempt, in pixels."""
@@ -109,7 +109,7 @@ def gantt(row: JobRow, facts: JobFacts, decisions: Sequence[DecisionRow], now: I
         seen.append(now)
     begin, last = min(seen), max(seen)
     whole = max((last - begin).total_seconds(), 1.0) * (1 + MARGIN)
-    scale = _Scale(begin, begin + timedelta(seconds=whole))
+    scale = _Scale(begin, later(begin, timedelta(seconds=whole)))
     lanes = tuple(_lanes(row, facts, scale, now))
     marks = tuple(_marks(decisions, scale, len(lanes)))
     return Gantt(

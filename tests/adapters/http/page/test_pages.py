@@ -361,3 +361,11 @@ def test_two_attempts_stand_side_by_side() -> None:
         assert "The manifest was the same when both began." in told
         for wrong in ("&attempt=1&other=99", "&attempt=1"):
             assert "no two such attempts" in shown(served, asked + wrong, 404)
+
+
+def test_a_job_is_drawn_up_to_the_last_instant_that_there_is(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So late a decision may be due: what it counts from is told by others."""
+    monkeypatch.setattr(pages.clock, "now", LAST)
+    assert "log says why" not in shown(pages, pages.of_job("open"))
