@@ -36,6 +36,7 @@ FIELDS = (
 )
 HOUR_TENTH = 360
 """From so many seconds on what was held of a resource is told in hours, as the command does."""
+CSV_ROWS_MAX = 100_000
 LONGER = {"90d": timedelta(days=90), "365d": timedelta(days=365)}
 
 
@@ -83,8 +84,10 @@ def asked_for(parts: PageParts, request: Request) -> Response:
 
 
 def as_csv(parts: PageParts, request: Request) -> Response:
-    """Return the answer of a report as CSV: times in UTC, durations in seconds."""
-    one, told, _ = _answer(parts, request)
+    """Return the answer of a report as CSV, all of it: times in UTC, durations in seconds."""
+    one, told, _ = _answer(parts, request, CSV_ROWS_MAX)
+    if told.more:
+        raise BadRequest(f"it has more than {CSV_ROWS_MAX:,} rows; ask about a shorter period")
     written = io.StringIO()
     table = csv.writer(written, lineterminator="\n")
     table.writerow([column.name for column in told.columns])
@@ -95,7 +98,7 @@ def as_csv(parts: PageParts, request: Request) -> Response:
 
 
 def _answer(
-    parts: PageParts, request: Request
+    parts: PageParts, request: Request, most: int = 0
 ) -> tuple[ReportNamed, ReportTold, Mapping[str, str]]:
     given, reports = asked(request, *FIELDS), _reports(parts)
     name, by, period = request.path_params["name"], given.text("by"), given.text("period")
@@ -112,7 +115,7 @@ def _answer(
     if by and by not in one.dimensions:
         raise BadRequest(f"by is one of {', '.join(one.dimensions)}")
     query = {key: value for key, value in request.query_params.items() if value}
-    return one, reports.ask(name, by, since, until), {"period": PERIOD, **query}
+    return one, reports.ask(name, by, since, until, most), {"period": PERIOD, **query}
 
 
 def _before(until: Instant, length: timedelta) -> Instant:

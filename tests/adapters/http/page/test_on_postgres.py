@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from bench.sample import END
 from jobledger.adapters import page_wiring
 from jobledger.adapters.forensic_wiring import with_api
+from jobledger.adapters.http.page import reports
 from jobledger.adapters.http.page.parts import PageParts
 from jobledger.adapters.http.server import HttpServer
 from jobledger.adapters.ledger_wiring import REPORT_SETTINGS, open_ledger, reports_engine
@@ -62,6 +63,16 @@ def test_a_report_is_told_drawn_and_saved(served: Pages, name: str) -> None:
     rows = list(csv.reader(shown(served, f"/reports/{name}/csv?period=30d").splitlines()))
     assert {column.name for column in REPORTS[name].columns} <= set(rows[0])
     assert ('<ul class="bars">' in told) == (len(rows) > 1)
+
+
+def test_all_rows_are_saved_or_none(served: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = "busiest{}?period=30d&by=job"
+    assert "There are more rows than are shown" in shown(served, f"/reports/{asked.format('')}")
+    rows = list(csv.reader(shown(served, f"/reports/{asked.format('/csv')}").splitlines()))
+    assert len(rows) - 1 > page_wiring.ROWS
+    monkeypatch.setattr(reports, "CSV_ROWS_MAX", 60)
+    told = shown(served, f"/reports/{asked.format('/csv')}", 400)
+    assert "more than 60 rows" in told
 
 
 def test_the_bar_of_a_share_is_that_share_of_its_ground(served: Pages) -> None:
