@@ -32,6 +32,8 @@ def filled(terminal: Terminal, ledger_url: str) -> Terminal:
 
 
 def test_nothing_is_known_of_a_time_to_come(filled: Terminal) -> None:
+    endless = filled.jobledger("history", "failed", "--at", "9" * 5_000, code=ExitCode.USAGE)
+    assert "is no instant" in endless.err
     told = filled.jobledger("history", "failed", "--at", "9000-01-01", code=ExitCode.USAGE).err
     assert "9000-01-01 is in the future" in told
 

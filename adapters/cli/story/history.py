@@ -51,6 +51,7 @@ from jobledger.core.jobs.rows import JobRow
 from jobledger.core.log.envelope import EventRecord, StoredEvent
 from jobledger.core.projections.view import View, advance
 
+VERSION_DIGITS_MAX = 9
 FOLLOW_SECONDS = 1.0
 """Pause between two looks for new events."""
 
@@ -140,7 +141,7 @@ def _shown(lines: Iterable[Line], *, everything: bool) -> list[Line]:
 
 def _moment(found: Dossier, at: str) -> Moment:
     events = found.read()
-    if not at.isdecimal():
+    if not at.isdecimal() or len(at) > VERSION_DIGITS_MAX:
         when = instant(at)
         if when > SystemClock().now():
             fail(f"{at} is in the future; without --at it is told up to now", ExitCode.USAGE)
