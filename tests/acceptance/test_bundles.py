@@ -53,6 +53,15 @@ def test_a_bundle_is_read_and_checked_without_a_database(
     assert "1 of 1 job is decided as it was" in replayed
 
 
+def test_a_bundle_of_another_job_than_is_wanted_is_not_imported(filled: Terminal) -> None:
+    filled.jobledger("export", "ml/failed", "--to", "failed.bundle")
+    for wanted in ("done", "other/failed"):
+        asked = ("import", "failed.bundle", "--check", "--job", wanted)
+        told = filled.jobledger(*asked, code=ExitCode.NOT_FOUND)
+        assert (told.out, told.err) == ("", f"jobledger: failed.bundle holds no job {wanted}\n")
+    filled.jobledger("import", "failed.bundle", "--check", "--job", "ml/failed")
+
+
 def test_a_bundle_can_be_piped_and_packed(filled: Terminal, tmp_path: Path) -> None:
     piped = filled.jobledger("export", "done").out
     filled.jobledger("export", "done", "--to", "done.bundle.gz")

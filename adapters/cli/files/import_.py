@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -19,6 +19,7 @@ from jobledger.adapters.ledger_wiring import Ledger, ledger
 from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.forensics.bundles.bundle import FINGERPRINT_SHOWN, Bundle, vouched_to
 from jobledger.core.forensics.seals.sealing import Judge
+from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.values.counted import counted
 
 InPlaceOf = Annotated[
@@ -65,6 +66,8 @@ def import_(
         return
     bundle = read_file(file)
     identity = of_bundle(bundle, str(file)).identity
+    if job and not _is_meant(bundle, identity, job):
+        _end_without(file, job)
     last = bundle.events[-1].record.version
     sealed = vouched_to(bundle, judge(key) if key is not None else None)
     name = f"{identity.namespace}/{identity.name}"
@@ -113,7 +116,7 @@ def _import_archive(
         if opened is not None:
             kept += opened.imports.keep(bundle, SystemClock().now(), in_place_of)
     if job and not checked:
-        fail(f"{file} holds no job {job}", ExitCode.NOT_FOUND)
+        _end_without(file, job)
     told = f" {counted(checked, 'job')} of {file.name}, {counted(count, 'seal')}"
     console.print(marked("checked", "green", told), soft_wrap=True)
     if opened is not None:
@@ -123,9 +126,18 @@ def _import_archive(
 
 
 def _wanted(file: Path, job: str) -> Iterator[Bundle]:
-    space, name = named(job)
     for bundle in bundles(file):
         identity = of_bundle(bundle, str(file)).identity
-        is_named = not job or name in (identity.name, identity.uid, str(bundle.stream))
-        if is_named and (not space or identity.namespace == space):
+        if not job or _is_meant(bundle, identity, job):
             yield bundle
+
+
+def _is_meant(bundle: Bundle, identity: JobIdentity, job: str) -> bool:
+    """Return whether a JOB names this one."""
+    space, name = named(job)
+    is_named = name in (identity.name, identity.uid, str(bundle.stream))
+    return is_named and space in ("", identity.namespace)
+
+
+def _end_without(file: Path, job: str) -> NoReturn:
+    fail(f"{file} holds no job {job}", ExitCode.NOT_FOUND)
