@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from jobledger.adapters.forensics.archive_files import keep_record, kept_records, record_path
 from jobledger.adapters.forensics.seal_files import keep, kept, missing, path_of
 from jobledger.core.errors import BrokenChain
-from jobledger.core.forensics.seals.archive_checks import broken_archives
+from jobledger.core.forensics.seals.archive_checks import Copies, broken_archives
 from jobledger.core.forensics.seals.sealing import (
     Broken,
     Judge,
@@ -164,8 +165,9 @@ def check_seals(
             faults.extend(_without_copy(upto, directory))
     if inside is not None:
         faults.append(_fault(inside))
-    copies = kept_records(directory) if directory is not None else None
-    faults.extend(broken_archives(log.archives(), told, judge, copies))
+    with _noted(faults, SealFault.ARCHIVE):
+        copies = _copies(log, directory) if directory is not None else None
+        faults.extend(broken_archives(log.archives(), told, judge, copies))
     name = getattr(judge, "name", "") if judge is not None else ""
     return SealReport(
         seals=len(told),
@@ -175,13 +177,22 @@ def check_seals(
     )
 
 
+def _copies(log: SealedLog, directory: Path) -> Copies:
+    last = log.last_archive()
+    return Copies(
+        before=kept_records(directory),
+        upto=last[0] if last is not None else 0,
+        now=partial(kept_records, directory),
+    )
+
+
 @contextmanager
-def _noted(faults: list[Broken]) -> Iterator[None]:
-    """Note a seal that cannot be read as a fault, beside those that were found before."""
+def _noted(faults: list[Broken], kind: SealFault = SealFault.SEAL) -> Iterator[None]:
+    """Note what cannot be read as a fault, beside those that were found before."""
     try:
         yield
     except BrokenChain as error:
-        faults.append(_fault(str(error)))
+        faults.append(Broken(kind=kind, what=str(error)))
 
 
 def _newest_number(log: SealedLog) -> int:

@@ -1,6 +1,7 @@
 """Checks archive records against each other, against the seals, and against a signature."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from jobledger.core.errors import BrokenChain
 from jobledger.core.forensics.seals.archives import Archive, fault_after
@@ -8,17 +9,31 @@ from jobledger.core.forensics.seals.sealing import Broken, Judge, SealFault
 from jobledger.core.forensics.seals.seals import Seal
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copies:
+    """The copies of archive records that are kept with the seals: number -> digest.
+
+    Records are made while they are checked, and the copy of one comes a moment after it.
+    """
+
+    before: Mapping[int, bytes]
+    """Those that there were before the records were read."""
+    upto: int
+    """Number of the newest record then, 0 if there was none."""
+    now: Callable[[], Mapping[int, bytes]]
+    """Returns those that there are by now."""
+
+
 def broken_archives(
     archives: Iterable[Archive],
     seals: Iterable[Seal],
     judge: Judge | None,
-    elsewhere: Mapping[int, bytes] | None,
+    elsewhere: Copies | None,
 ) -> Iterator[Broken]:
     """Yield what is wrong with the archive records.
 
     Each must continue the one before; the ones that seals name must be there and the same; with a
-    judge each must be signed; with `elsewhere` (number -> digest of the copies that are kept with
-    the seals) each must have its copy there.
+    judge each must be signed; with `elsewhere` each must have its copy there.
     """
     digests: dict[int, bytes] = {}
     before: Archive | None = None
@@ -44,13 +59,17 @@ def broken_archives(
         yield from _of_copies(digests, elsewhere)
 
 
-def _of_copies(digests: Mapping[int, bytes], elsewhere: Mapping[int, bytes]) -> Iterator[Broken]:
-    for number in sorted(digests.keys() | elsewhere.keys()):
+def _of_copies(digests: Mapping[int, bytes], elsewhere: Copies) -> Iterator[Broken]:
+    copies = dict(elsewhere.before)
+    lacking = {number for number in digests.keys() - copies.keys() if number <= elsewhere.upto}
+    if lacking:
+        copies.update({at: kept for at, kept in elsewhere.now().items() if at in lacking})
+    for number in sorted({*lacking, *copies}):
         if number not in digests:
             yield _broken(f"archive record {number} is gone from the database")
-        elif number not in elsewhere:
+        elif number not in copies:
             yield _broken(f"archive record {number} is not kept with the seals elsewhere")
-        elif digests[number] != elsewhere[number]:
+        elif digests[number] != copies[number]:
             yield _broken(f"archive record {number} is not the one that is kept elsewhere")
 
 

@@ -145,6 +145,14 @@ OTHERS = {
 """Another value for each column."""
 
 
+def test_a_changed_copy_of_a_record_hides_nothing_else(site: Site) -> None:
+    site.archive()
+    (copy,) = site.copies.glob("archive-*")
+    copy.write_text(copy.read_text().replace("1", "2"), encoding="utf-8")
+    site.tamper("UPDATE event SET actor = 'nobody' WHERE stream_id = %s", site.streams["busy"])
+    assert site.faults() == ["link", "archive"]
+
+
 def test_a_changed_file_is_found(site: Site) -> None:
     (record,) = site.archive().records
     path = site.directory / record.file.name

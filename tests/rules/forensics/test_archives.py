@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from jobledger.core.errors import BrokenChain
-from jobledger.core.forensics.seals.archive_checks import broken_archives
+from jobledger.core.forensics.seals.archive_checks import Copies, broken_archives
 from jobledger.core.forensics.seals.archives import (
     Archive,
     ArchivedJob,
@@ -124,6 +124,12 @@ def test_a_seal_names_the_newest_record_and_is_as_before_where_there_is_none() -
     assert a_seal(None).digest != a_seal((1, ONE.digest)).digest
 
 
+def kept(
+    before: dict[int, bytes], *, upto: int = 1, now: dict[int, bytes] | None = None
+) -> Copies:
+    return Copies(before=before, upto=upto, now=lambda: before if now is None else now)
+
+
 class Vouches:
     """A judge who knows one key."""
 
@@ -147,10 +153,10 @@ SIGNED = replace(ONE, signature=Signature(algorithm="ed25519", key="k", value=ON
             "archive record 1 is not the one that seal 1 names",
         ),
         (lambda: broken_archives([ONE], [], Vouches(), None), "is not signed by the key"),
-        (lambda: broken_archives([ONE], [], None, {}), "is not kept with the seals elsewhere"),
-        (lambda: broken_archives([], [], None, {1: ONE.digest}), "is gone from the database"),
+        (lambda: broken_archives([ONE], [], None, kept({})), "is not kept with the seals elsewhere"),
+        (lambda: broken_archives([], [], None, kept({1: ONE.digest})), "is gone from the database"),
         (
-            lambda: broken_archives([ONE], [], None, {1: TWO.digest}),
+            lambda: broken_archives([ONE], [], None, kept({1: TWO.digest})),
             "is not the one that is kept elsewhere",
         ),
     ],
@@ -163,5 +169,24 @@ def test_what_is_wrong_with_records_is_told(check: Callable[[], object], said: s
 
 def test_records_that_are_in_order_give_no_fault() -> None:
     seals = [a_seal((1, ONE.digest))]
-    copies = {1: ONE.digest}
+    copies = kept({1: ONE.digest})
     assert list(broken_archives([SIGNED], seals, Vouches(), copies)) == []
+
+
+@pytest.mark.parametrize(
+    "copies",
+    [
+        kept({1: ONE.digest}),
+        kept({1: ONE.digest}, now={1: ONE.digest, 2: TWO.digest}),
+        kept({1: ONE.digest}, upto=2, now={1: ONE.digest, 2: TWO.digest}),
+        kept({1: ONE.digest, 2: TWO.digest}),
+    ],
+)
+def test_a_record_that_is_made_meanwhile_lacks_no_copy(copies: Copies) -> None:
+    assert list(broken_archives([ONE, TWO], [], None, copies)) == []
+
+
+def test_a_record_that_was_there_before_lacks_its_copy() -> None:
+    copies = kept({1: ONE.digest}, upto=2)
+    (found,) = broken_archives([ONE, TWO], [], None, copies)
+    assert found.what == "archive record 2 is not kept with the seals elsewhere"
