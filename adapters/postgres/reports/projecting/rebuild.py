@@ -39,6 +39,7 @@ from jobledger.adapters.postgres.reports.projecting.rows import (
     holdable,
 )
 from jobledger.adapters.postgres.schema.report_tables import FACTS
+from jobledger.adapters.postgres.schema.stored_events import is_of
 from jobledger.adapters.postgres.schema.tables import event, metadata
 from jobledger.adapters.postgres.schema.tables import stream as heads
 from jobledger.adapters.postgres.verifying.instants import keys_of, no_instants
@@ -281,9 +282,14 @@ def _folded(
 def _compared(
     connection: Connection, streams: Sequence[StreamId], rules: Rules
 ) -> tuple[_ByKey, list[Rows]]:
-    """Return what is in the tables, and what should be."""
+    """Return what is in the tables, and what should be; of jobs that were archived meanwhile none.
+
+    Facts of these stay, and their events are in a file.
+    """
     upto = read_checkpoint(connection).position
-    return _found(connection, streams), list(_folded(connection, streams, upto, rules))
+    here = connection.execute(select(heads.c.stream_id).where(is_of(heads, streams))).scalars()
+    there = list(here)
+    return _found(connection, there), list(_folded(connection, there, upto, rules))
 
 
 def _found(connection: Connection, streams: Sequence[StreamId]) -> _ByKey:
