@@ -85,9 +85,7 @@ class LedgerReports:
         """See `adapters.http.page.parts.Reports.listed`."""
         return [_named(report) for report in REPORTS.values()]
 
-    def ask(
-        self, name: str, by: str, since: Instant, until: Instant, most: int = 0
-    ) -> ReportTold:
+    def ask(self, name: str, by: str, since: Instant, until: Instant, most: int = 0) -> ReportTold:
         """See `adapters.http.page.parts.Reports.ask`."""
         report = REPORTS[name]
         dimensions = (by,) if by else report.default_by

@@ -82,7 +82,10 @@ def _everything(opened: Ledger, processes: int) -> dict[str, Replayed]:
 
 def _directory(path: Path) -> Iterator[tuple[str, Replayed]]:
     for file in sorted(file for pattern in BUNDLES for file in path.rglob(pattern)):
-        yield str(file.relative_to(path)), decide_again(item.record for item in read_file(file).events)
+        yield (
+            str(file.relative_to(path)),
+            decide_again(item.record for item in read_file(file).events),
+        )
 
 
 def _tell(results: dict[str, Replayed], output: Output) -> None:

@@ -67,9 +67,7 @@ class Reports(Protocol):
     def listed(self) -> Sequence[ReportNamed]:
         """Return all there are."""
 
-    def ask(
-        self, name: str, by: str, since: Instant, until: Instant, most: int = 0
-    ) -> ReportTold:
+    def ask(self, name: str, by: str, since: Instant, until: Instant, most: int = 0) -> ReportTold:
         """Return the answer of a report; `by` is empty or one of its dimensions.
 
         Of its rows at most so many; 0: as many as a page shows.

@@ -138,6 +138,13 @@ def ledger_errors(url: URL) -> Iterator[None]:
         raise ledger_error(error, url) from error
 
 
+def ends_unknown(url: URL) -> LedgerMisconfigured:
+    """Return what to say where nothing tells where the log ends, or how far the tables are."""
+    what = "the one row of log_head or report_checkpoint is gone; `jobledger verify` and"
+    named = "`jobledger rebuild --reports --check` name it"
+    return LedgerMisconfigured(f"{describe(url)}: {what} {named}")
+
+
 def is_understood(text: str) -> bool:
     """Return whether the words of a connection that did not come about say what they mean."""
     return bool(_TEMPORARY.search(text) or _NO_ROOM.search(text) or _meaning(text))

@@ -13,8 +13,7 @@ import psycopg
 from sqlalchemy import Connection, Engine, Row, text
 from sqlalchemy.exc import DBAPIError
 
-from jobledger.adapters.postgres.connection.errors import ledger_errors
-from jobledger.adapters.postgres.reports.projecting.checkpoint import ends_unknown
+from jobledger.adapters.postgres.connection.errors import ends_unknown, ledger_errors
 from jobledger.adapters.postgres.schema.guards import own_tables
 from jobledger.adapters.postgres.verifying.seals import PostgresSeals
 from jobledger.core.values.instants import Instant
@@ -44,7 +43,8 @@ _DATABASE = text("""
         (SELECT coalesce(max(last_position), 0) FROM seal) AS sealed_to,
         (SELECT position FROM report_checkpoint WHERE single) AS reported_to,
         (SELECT e.recorded_at FROM event e, report_checkpoint c
-            WHERE c.single AND e.position > c.position ORDER BY e.position LIMIT 1) AS unreported_since,
+            WHERE c.single AND e.position > c.position
+            ORDER BY e.position LIMIT 1) AS unreported_since,
         (SELECT count(*) FROM job WHERE open) AS open_jobs
 """)
 

@@ -10,6 +10,7 @@ from psycopg import sql
 
 from bench.population.life import RULES
 from jobledger.adapters.forensics.archive_files import bundles
+from jobledger.adapters.postgres.refolding.processes import shared_among
 from jobledger.adapters.postgres.report_v1.views import VERSION, VIEWS
 from jobledger.adapters.postgres.reports.projecting import rebuild as report_rebuild
 from jobledger.adapters.postgres.reports.projecting.archived import jobs_without_facts
@@ -148,11 +149,10 @@ def test_a_job_that_leaves_while_reports_are_rebuilt_is_in_them(site: Site) -> N
 
 def test_a_job_that_leaves_while_reports_are_checked_is_not_told_to_differ(site: Site) -> None:
     project_all(site.engine)
-    shared = report_rebuild.shared_among
 
     def meanwhile(*given: object, **named: object) -> object:
         assert len(site.archive().records) == 1
-        return shared(*given, **named)  # type: ignore[arg-type]  # handed on as it is
+        return shared_among(*given, **named)  # type: ignore[arg-type]  # handed on as it is
 
     with patch.object(report_rebuild, "shared_among", meanwhile):
         assert list(check_reports(site.engine, RULES)) == []

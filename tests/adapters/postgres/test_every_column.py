@@ -174,9 +174,7 @@ def test_a_value_that_nothing_writes_is_named(kept: Kept, change: str, kind: str
         (rf'[{{"digest_of_content": "{"a" * 64}", "end": "\\u0000"}}]', {"payload", "evidence"}),
     ],
 )
-def test_a_payload_that_none_can_have_hides_nothing(
-    kept: Kept, logs: str, kinds: set[str]
-) -> None:
+def test_a_payload_that_none_can_have_hides_nothing(kept: Kept, logs: str, kinds: set[str]) -> None:
     of_evidence = "SELECT tableoid, ctid FROM event WHERE type = 'EvidenceCaptured' LIMIT 1"
     change = f"""UPDATE event SET data = '{{"logs": {logs}}}' WHERE (tableoid, ctid) ="""
     with changed(kept.url, "event", statement=f"{change} ({of_evidence})"):

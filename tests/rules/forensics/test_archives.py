@@ -124,9 +124,7 @@ def test_a_seal_names_the_newest_record_and_is_as_before_where_there_is_none() -
     assert a_seal(None).digest != a_seal((1, ONE.digest)).digest
 
 
-def kept(
-    before: dict[int, bytes], *, upto: int = 1, now: dict[int, bytes] | None = None
-) -> Copies:
+def kept(before: dict[int, bytes], *, upto: int = 1, now: dict[int, bytes] | None = None) -> Copies:
     return Copies(before=before, upto=upto, now=lambda: before if now is None else now)
 
 
@@ -153,7 +151,10 @@ SIGNED = replace(ONE, signature=Signature(algorithm="ed25519", key="k", value=ON
             "archive record 1 is not the one that seal 1 names",
         ),
         (lambda: broken_archives([ONE], [], Vouches(), None), "is not signed by the key"),
-        (lambda: broken_archives([ONE], [], None, kept({})), "is not kept with the seals elsewhere"),
+        (
+            lambda: broken_archives([ONE], [], None, kept({})),
+            "is not kept with the seals elsewhere",
+        ),
         (lambda: broken_archives([], [], None, kept({1: ONE.digest})), "is gone from the database"),
         (
             lambda: broken_archives([ONE], [], None, kept({1: TWO.digest})),

@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from jobledger.adapters.postgres.connection.errors import describe, ledger_errors
+from jobledger.adapters.postgres.connection.errors import describe, ends_unknown, ledger_errors
 from jobledger.adapters.postgres.connection.standby import stale_since
 from jobledger.adapters.postgres.report_v1.views import VERSION, quoted, schema_of_views
 from jobledger.adapters.postgres.reports.asking.buckets import in_time_only, starts, without_gaps
@@ -40,7 +40,6 @@ from jobledger.adapters.postgres.reports.asking.report import (
     Value,
     grouped_by,
 )
-from jobledger.adapters.postgres.reports.projecting.checkpoint import ends_unknown
 from jobledger.core.errors import LedgerMisconfigured, LedgerUnavailable
 from jobledger.core.values.instants import Instant
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, Row, TextClause, text
+from sqlalchemy import Connection, Engine, Row, TextClause, text
 
-from jobledger.adapters.postgres.connection.errors import describe, ledger_errors
+from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.statements import all_rows, may_change
 from jobledger.core.errors import LedgerMisconfigured
 from jobledger.core.projections.differences import Difference, whole_row
@@ -80,13 +80,6 @@ def report_lag(engine: Engine) -> ReportLag:
         projected_position=row.projected_position,
         seconds=float(row.seconds or 0.0),
     )
-
-
-def ends_unknown(url: URL) -> LedgerMisconfigured:
-    """Return what to say where nothing tells where the log ends, or how far the tables are."""
-    what = "the one row of log_head or report_checkpoint is gone; `jobledger verify` and"
-    named = "`jobledger rebuild --reports --check` name it"
-    return LedgerMisconfigured(f"{describe(url)}: {what} {named}")
 
 
 def read_checkpoint(connection: Connection) -> Checkpoint:
