@@ -6,24 +6,22 @@ its thread ends by the transport's own limit.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Protocol
 
 from jobledger.adapters.service.evidence.captured import Found, RawLog, kept_logs, told_by_ray
 from jobledger.adapters.service.evidence.own_pods import own_pods, own_uid
+from jobledger.adapters.service.evidence.run_log import RunLog
 from jobledger.adapters.service.objects.declared_secrets import secrets_of_pods
 from jobledger.adapters.service.objects.head_tokens import read_token
 from jobledger.adapters.service.objects.object_cache import CachedJob, ObjectCache
 from jobledger.adapters.service.work.inbox import Inbox
 from jobledger.adapters.service.work.turn_pool import TurnPool
 from jobledger.adapters.telemetry.logging import get_logger
-from jobledger.core.errors import ClusterError, JobledgerError, LedgerError, RequestInvalid
+from jobledger.core.errors import JobledgerError, LedgerError, ObjectChanged
 from jobledger.core.jobs.evidence.evidence import (
     LOG_BYTES_MAX,
-    LOG_LINES_MAX,
     LOGS_MAX,
     TIME_MAX,
     ContainerEnd,
@@ -37,7 +35,6 @@ from jobledger.core.jobs.evidence.pods import (
     kubernetes_events_kept,
     log_end,
     pods_kept,
-    started_again,
     trouble,
     waits_quietly,
 )
@@ -266,23 +263,30 @@ class Capture:
         return read_token(parts.cluster, parts.live, self._scene.job, self._scene.address)
 
     def _pod_log(self, pod: PodEvidence, container: ContainerEnd) -> None:
-        namespace, name = self._scene.job.identity.namespace, container.name
-        read = partial(self._parts.witness.pod_log, namespace, pod.name, name)
-        kept = log_of_last_end(read) if container.previous else end_of_log(read)
-        there = self._parts.cluster.get(PODS, namespace, pod.name)
-        if there is not None and text(there, "metadata", "uid") != pod.uid:
-            # A log is asked for by name: what was read may be that one's.
-            self._miss(f"log of Pod {pod.name}", "another Pod has its name by now")
-            return
-        if there is not None and not container.previous and started_again(there, container):
-            with suppress(ClusterError):  # gone meanwhile: what was read is kept
-                kept = end_of_log(partial(read, previous=True))
-        self._keep(pod.name, name, *kept)
+        parts, namespace = self._parts, self._scene.job.identity.namespace
+
+        def look() -> Manifest | None:
+            there = parts.cluster.get(PODS, namespace, pod.name)
+            if there is not None and text(there, "metadata", "uid") != pod.uid:
+                # A log is asked for by name: what was read may be that one's.
+                raise ObjectChanged("another Pod has its name by now")
+            return there
+
+        run = RunLog(
+            read=partial(parts.witness.pod_log, namespace, pod.name, container.name),
+            run=container,
+            look=look,
+            keep=partial(self._keep, pod.name, container.name),
+        )
+        if lost := run.kept():
+            self._miss(f"log of Pod {pod.name} before {container.name} was started again", lost)
 
     def _keep(self, source: str, container: str, end: str, cut: bool) -> None:  # noqa: FBT001 as `log_end` says it
         with self._found.lock:
             if not self._found.is_over:
-                self._found.logs.append(RawLog(source, container, end, cut))
+                about = source, container
+                others = (one for one in self._found.logs if (one.source, one.container) != about)
+                self._found.logs = [*others, RawLog(source, container, end, cut)]
 
     def _learn(self, secrets: frozenset[str]) -> None:
         """Let the job's redactor know what its Pods declare, whoever put it there."""
@@ -325,49 +329,3 @@ def worst_container(pod: PodEvidence) -> ContainerEnd | None:
     ended = [one for one in pod.containers if one.exit_code not in (None, 0)]
     ran = [one for one in pod.containers if one.state != "waiting"]
     return next(iter((*ended, *ran)), None)
-
-
-_ANSWER_BYTES_MAX = 2 * LOG_BYTES_MAX
-"""Of a log that is asked for, so much is sent at most."""
-
-
-class _ReadLog(Protocol):
-    """Reads the log of one container."""
-
-    def __call__(self, *, tail_lines: int, limit_bytes: int) -> str:
-        """Return its last lines, of those the first bytes."""
-
-
-class _ReadRun(Protocol):
-    """Reads the log of the present run of one container, or of the previous one."""
-
-    def __call__(self, *, tail_lines: int, limit_bytes: int, previous: bool = ...) -> str:
-        """Return its last lines, of those the first bytes."""
-
-
-def log_of_last_end(read: _ReadRun) -> tuple[str, bool]:
-    """Return what a container that was started again wrote before; else what it has written since.
-
-    Its node removes a run that has ended when the next one has ended, before a status tells of
-    that; then the present log is the one that says why. Source: kubelet, maxPerPodContainer.
-    """
-    try:
-        return end_of_log(partial(read, previous=True))
-    except RequestInvalid:
-        return end_of_log(read)
-
-
-def end_of_log(read: _ReadLog) -> tuple[str, bool]:
-    """Return the last lines of a log, and whether there was more before them.
-
-    A kubelet looks for the beginning of the last lines, and sends so many bytes from there
-    (Kubernetes, PodLogOptions `tailLines` and `limitBytes`): an answer that is full lacks its end,
-    where a traceback stands. Then fewer lines are asked for.
-    """
-    lines = LOG_LINES_MAX + 1  # one more than is kept shows that there is more
-    content = read(tail_lines=lines, limit_bytes=_ANSWER_BYTES_MAX)
-    while lines > 1 and len(content.encode()) >= _ANSWER_BYTES_MAX:
-        lines //= 2
-        content = read(tail_lines=lines, limit_bytes=_ANSWER_BYTES_MAX)
-    end, cut = log_end(content)
-    return end, cut or lines <= LOG_LINES_MAX

@@ -195,17 +195,18 @@ def _container(one: Json, scrub: Scrub) -> ContainerEnd:
     )
 
 
-def started_again(pod: Manifest, ended: ContainerEnd) -> bool:
-    """Return whether a container of a Pod has ended as told, and was started again since.
+def was_started_after(run: ContainerEnd, pod: Manifest) -> bool:
+    """Return whether a run of a container has ended, and is the last before the present one.
 
-    What it wrote before is the previous log then. Source: Kubernetes, PodLogOptions `previous`.
+    What it wrote is the previous log then. Source: Kubernetes, ContainerStatus `lastState`.
     """
     statuses = container_statuses(child(pod, "status"))
-    now = next((one for one in statuses if text(one, "name") == ended.name), None)
-    if now is None or ended.state != "terminated":
+    now = next((one for one in statuses if text(one, "name") == run.name), None)
+    last = child(now, "lastState", "terminated")
+    if run.state != "terminated" or not last:
         return False
-    is_over = bool(child(now, "state", "terminated"))
-    return not is_over or (number(now, "restartCount") or 0) > ended.restarts
+    ended = parse_rfc3339(text(last, "finishedAt"))
+    return run.ended_at in (None, ended)
 
 
 def container_statuses(status: Manifest) -> Sequence[Json]:

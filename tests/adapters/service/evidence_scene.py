@@ -41,6 +41,8 @@ class Witness:
     silent: frozenset[str] = frozenset()
     forbidden: bool = False
     has_no_previous: bool = False
+    has_no_present: bool = False
+    has_silent_previous: bool = False
     over: threading.Event = field(default_factory=threading.Event)
 
     def pod_log(
@@ -57,8 +59,10 @@ class Witness:
             self.over.wait(60)
         if self.forbidden:
             raise RequestForbidden(f"pods/log is forbidden for {SECRET}")
-        if previous and self.has_no_previous:
-            raise RequestInvalid("previous terminated container not found")
+        if previous and self.has_silent_previous:
+            self.over.wait(60)
+        if self.has_no_previous if previous else self.has_no_present:
+            raise RequestInvalid("unable to retrieve container logs")
         logs = self.previous if previous else self.logs
         return Kubelet(logs.get(name, "")).read(**limits)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobledger.adapters.service.evidence.one_capture import end_of_log
+from jobledger.adapters.service.evidence.run_log import end_of_log
 from tests.support.kubelet_logs import Kubelet
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from jobledger.core.jobs.observations import EvidenceSeen
 from jobledger.core.ports.cluster import PODS
 from jobledger.core.values.documents import Manifest
 from tests.adapters.service.evidence_scene import Scene, scene
@@ -46,22 +47,68 @@ def test_of_a_container_that_is_started_while_its_log_is_read_the_previous_log_i
     assert log.last_lines == ("KeyError: before",)
 
 
+def missing(seen: EvidenceSeen) -> list[str]:
+    """Return what is told as missing of the log of the worker."""
+    return [one.what for one in seen.missing if "log of Pod worker-1" in one.what]
+
+
+BEFORE = "log of Pod worker-1 before ray was started again"
+
+
 def test_if_the_previous_log_cannot_be_had_what_was_read_is_kept(scene: Scene) -> None:
+    """It may be the beginning of the next run, so it is told that the log before is missing."""
     started_again(scene)
     scene.witness.has_no_previous = True
+    seen = scene.captured()
+    (log,) = [log for log in seen.logs if log.source == "worker-1"]
+    assert log.last_lines == ("it starts",)
+    assert missing(seen) == [BEFORE]
+
+
+def test_a_previous_log_that_is_empty_replaces_nothing(scene: Scene) -> None:
+    started_again(scene)
     (log,) = [log for log in scene.captured().logs if log.source == "worker-1"]
     assert log.last_lines == ("it starts",)
+
+
+def test_what_was_read_is_kept_though_the_previous_log_never_comes(scene: Scene) -> None:
+    started_again(scene)
+    scene.witness.has_silent_previous = True
+    seen = scene.captured()
+    (log,) = [log for log in seen.logs if log.source == "worker-1"]
+    assert log.last_lines == ("it starts",)
+    assert missing(seen), "something is missing"
+
+
+def test_where_there_is_no_present_log_the_previous_one_is_kept(scene: Scene) -> None:
+    """As where the next run could not begin: its node says so in place of a log."""
+    started_again(scene)
+    scene.witness.has_no_present = True
+    scene.witness.previous["worker-1"] = "KeyError: before"
+    seen = scene.captured()
+    (log,) = [log for log in seen.logs if log.source == "worker-1"]
+    assert log.last_lines == ("KeyError: before",)
+    assert missing(seen) == []
+
+
+def test_a_log_that_its_node_does_not_have_is_told_as_missing(scene: Scene) -> None:
+    scene.witness.has_no_present = True
+    seen = scene.captured()
+    assert [log for log in seen.logs if log.source == "worker-1"] == []
+    assert missing(seen) == ["log of Pod worker-1"]
 
 
 def test_if_the_run_before_was_removed_what_the_container_has_written_since_is_kept(
     scene: Scene,
 ) -> None:
-    """A node keeps one run that has ended, so the next one has ended as well."""
+    """A node keeps one run that has ended: mostly the next has ended too, before a status says."""
     ended: Manifest = {"terminated": {"exitCode": 1, "reason": "Error"}}
     status: Manifest = {"name": "ray", "restartCount": 1, "state": {"running": {}}}
     shown: Manifest = {"phase": "Running", "containerStatuses": [{**status, "lastState": ended}]}
     scene.bench.cluster.edit(PODS, "ml", "worker-1", status=shown)
     scene.witness.has_no_previous = True
     scene.witness.logs["worker-1"] = "KeyError: once more"
-    (log,) = [log for log in scene.captured().logs if log.source == "worker-1"]
+    seen = scene.captured()
+    (log,) = [log for log in seen.logs if log.source == "worker-1"]
     assert log.last_lines == ("KeyError: once more",)
+    assert missing(seen) == [BEFORE]
