@@ -72,7 +72,9 @@ which somebody wrote it. Source as above.
 _NO_LOG = re.compile(
     rb"unable to retrieve container logs for [\w.+-]{1,40}://\S{0,300}|container status is nil|"
     rb"failed to (?:try resolving symlinks in path|open log file|tail \d{1,9} lines of log file|"
-    rb"seek -?\d{1,20} in log file|read log file) \"[^\"\n]{1,600}\": [^\n]{1,600}"
+    rb"seek -?\d{1,20} in log file|read log file) "
+    rb"\"/var/(?:log/(?:pods|containers)|lib)/[^\"\n]{1,600}\": [^\n]{1,600}|"
+    rb"failed to get parse function: unsupported log format: [^\n]{1,600}"
 )
 """What a kubelet writes in place of a log, as a success: it has promised one before it looks.
 Source: kubelet, GetKubeletContainerLogs (a write of nothing, since Kubernetes 1.32) and cri-client,

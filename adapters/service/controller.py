@@ -308,9 +308,10 @@ class Controller:
         """
         if self.takeover.is_open and not self._stopping.is_set():
             self.kinds.ask()
+            logged: set[type[Exception]] = set()
             for slot in self._parts.slots:
                 if (identity := slot.view.state.identity) is not None:
-                    with apart(identity):
+                    with apart(identity, logged):
                         self._seek_absent(slot)
 
     def sum_up(self) -> None:

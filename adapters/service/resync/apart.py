@@ -10,9 +10,18 @@ log = get_logger(__name__)
 
 
 @contextmanager
-def apart(identity: JobIdentity) -> Iterator[None]:
-    """Log what breaks at a job, and go on."""
+def apart(identity: JobIdentity, logged: set[type[Exception]] | None = None) -> Iterator[None]:
+    """Log what breaks at a job, and go on.
+
+    Args:
+        identity: of the job.
+        logged: the errors that are logged already, of a way that is gone every minute: of jobs that
+            break alike the first is named.
+    """
     try:
         yield
-    except Exception:
-        log.exception("job_not_looked_at", job=f"{identity.namespace}/{identity.name}")
+    except Exception as error:
+        if logged is None or type(error) not in logged:
+            log.exception("job_not_looked_at", job=f"{identity.namespace}/{identity.name}")
+        if logged is not None:
+            logged.add(type(error))

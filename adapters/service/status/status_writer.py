@@ -391,7 +391,7 @@ class Publisher:
     def _failed(self, box: _Outbox, error: Exception) -> float:
         self.metrics.status_writes.labels("failed").inc()
         box.failures += 1
-        self.unwritten.tell(box.identity, error, box.failures, box.failing)
+        self.unwritten.tell(box.kind.name, box.identity, error, box.failures, box.failing)
         first = CONFLICT_PAUSE_SECONDS if isinstance(error, ObjectChanged) else PAUSE_FIRST_SECONDS
         pause = min(first * (1 << min(box.failures, 16)), PAUSE_MAX_SECONDS)
         if isinstance(error, RequestThrottled) and error.retry_after_seconds is not None:

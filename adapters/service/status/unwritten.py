@@ -16,6 +16,7 @@ from jobledger.core.errors import (
 )
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.jobs.observations import StatusNotWritten
+from jobledger.core.kinds import KINDS
 from jobledger.core.ports.clock import Clock
 from jobledger.core.values.ids import observation_id
 from jobledger.core.values.instants import Instant
@@ -25,8 +26,11 @@ TOLD_AFTER = timedelta(minutes=1)
 
 TROUBLE_CHARACTERS_MAX = 1000
 
-OF_MANY = ClusterUnreachable, RequestThrottled, RequestForbidden, ObjectChanged
-"""Errors that most jobs meet at once, as where a right is missing: one line tells of all."""
+OF_MANY = ClusterUnreachable, RequestThrottled, ObjectChanged
+"""Errors that many jobs meet at once: one line tells of all."""
+
+_WEBHOOK = "admission webhook "
+"""Stands in what a webhook refuses: it may refuse one job alone."""
 
 log = get_logger(__name__)
 
@@ -37,6 +41,8 @@ class Failing:
 
     since: Instant | None = None
     is_told: bool = False
+    refusals: int = 0
+    """So many of them were refused to this job alone."""
 
 
 class Unwritten:
@@ -45,14 +51,25 @@ class Unwritten:
     def __init__(self, clock: Clock, inbox: Inbox, live: ObjectCache) -> None:
         self._clock, self._inbox, self._live = clock, inbox, live
         self._away = Repeated(log, "status_not_written", clock.monotonic)
+        self._forbidden = {
+            name: Repeated(log, "status_not_written", clock.monotonic) for name in KINDS
+        }
+        """Of each kind of job: a right is given for one."""
 
-    def tell(self, identity: JobIdentity, error: Exception, failures: int, how: Failing) -> None:
-        """Say that a write of a job's status failed, for the n-th time in a row."""
+    def tell(
+        self, kind: str, identity: JobIdentity, error: Exception, failures: int, how: Failing
+    ) -> None:
+        """Say that a write of the status of a job of a kind failed, for the n-th time in a row."""
         self._tell_job(identity, error, how)
         job = f"{identity.namespace}/{identity.name}"
         if isinstance(error, OF_MANY):
             self._away.warn_of_one(error, job=job)
-        elif failures.bit_count() == 1:  # once, twice, four times …: it may last for weeks
+            return
+        if isinstance(error, RequestForbidden) and _WEBHOOK not in str(error):
+            self._forbidden[kind].warn_of_one(error, job=job)
+            return
+        how.refusals += 1
+        if how.refusals.bit_count() == 1:  # once, twice, four times …: it may last for weeks
             log.warning("status_not_written", job=job, error=str(error), failures=failures)
 
     def _tell_job(self, identity: JobIdentity, error: Exception, how: Failing) -> None:

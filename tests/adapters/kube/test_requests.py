@@ -299,6 +299,7 @@ def test_a_log_is_limited_on_both_sides(server: CannedServer, cluster: Kubernete
         'failed to open log file "/var/log/pods/a/main/0.log": no such file or directory',
         'failed to read log file "/var/log/pods/a/main/0.log": input/output error\n',
         "container status is nil",
+        'failed to get parse function: unsupported log format: "\\x00"',
     ],
 )
 def test_what_a_kubelet_writes_in_place_of_a_log_is_none(
@@ -309,6 +310,14 @@ def test_what_a_kubelet_writes_in_place_of_a_log_is_none(
     with pytest.raises(RequestInvalid, match=written.partition(" ")[0]):
         cluster.pod_log("team", "p")
     assert cluster.pod_log("team", "p") == f"begins\n{written}", "a program quotes it"
+
+
+def test_what_a_program_could_not_open_is_its_log(
+    server: CannedServer, cluster: KubernetesCluster
+) -> None:
+    said = 'failed to open log file "/train/run.log": no such file or directory'
+    server.add(Answer(body=said.encode()))
+    assert cluster.pod_log("team", "p") == said
 
 
 def test_of_large_kubernetes_events_fewer_are_asked_for(

@@ -102,14 +102,34 @@ def test_what_all_jobs_meet_is_one_line_in_a_minute(desk: Desk, error: ClusterEr
     with capture_logs() as lines:
         for number in range(50):
             job = replace(identity, name=f"train-{number}")
-            unwritten.tell(job, error, 1, Failing())
+            unwritten.tell("RayJob", job, error, 1, Failing())
     assert [line["event"] for line in lines] == ["status_not_written"]
 
 
-def test_what_one_job_alone_meets_is_a_line_ever_more_seldom(desk: Desk) -> None:
-    """A CRD that has another idea of a field has it for weeks; it is tried twice a minute."""
+def test_of_each_kind_a_right_that_is_missing_is_a_line(desk: Desk) -> None:
+    unwritten, identity = desk.publisher.unwritten, desk.a_job.identity
     with capture_logs() as lines:
-        for failures in range(1, 21):
-            error = RequestInvalid("422 Invalid: status.startTime")
-            desk.publisher.unwritten.tell(desk.a_job.identity, error, failures, Failing())
-    assert [line["failures"] for line in lines] == [1, 2, 4, 8, 16]
+        for kind in ("RayJob", "TrainJob", "RayJob"):
+            error = RequestForbidden(f"403 Forbidden: cannot patch {kind}s/status")
+            unwritten.tell(kind, identity, error, 1, Failing())
+    assert [line["error"].split()[-1] for line in lines] == ["RayJobs/status", "TrainJobs/status"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RequestInvalid("422 Invalid: status.startTime"),
+        RequestForbidden('403 Forbidden: admission webhook "a.b" denied the request: no'),
+    ],
+    ids=["invalid", "denied by a webhook"],
+)
+def test_what_one_job_alone_meets_is_a_line_ever_more_seldom(
+    desk: Desk, error: ClusterError
+) -> None:
+    """A CRD that has another idea of a field has it for weeks; it is tried twice a minute."""
+    unwritten, identity, how = desk.publisher.unwritten, desk.a_job.identity, Failing()
+    with capture_logs() as lines:
+        unwritten.tell("RayJob", identity, ClusterUnreachable("500"), 1, how)
+        for failures in range(2, 22):
+            unwritten.tell("RayJob", identity, error, failures, how)
+    assert [line["failures"] for line in lines if "failures" in line] == [2, 3, 5, 9, 17]
