@@ -6,11 +6,21 @@ from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.evolve.shared_state import SharedAttempt, SharedRecorded, SharedState
 from jobledger.core.jobs.manifest.shared_manifest import SharedManifest
 from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.ports.cluster import CONFIGMAPS
+from jobledger.core.trainjob.building.runtimes import INVALID
 from jobledger.core.trainjob.conditions import Conditions, found, is_true
 from jobledger.core.trainjob.contributions.taking import Contributions
 from jobledger.core.trainjob.events import TrainJobReceived
+from jobledger.core.trainjob.names import snapshot_name
 from jobledger.core.trainjob.observations import JobCounts, JobSetEnd, SeenTrainStatus, TrainJobSeen
-from jobledger.core.trainjob.phases import COMPLETE, FAILED, FINAL, SUSPENDED, Phase
+from jobledger.core.trainjob.phases import (
+    BUILD_FAILED_MESSAGE,
+    COMPLETE,
+    FAILED,
+    FINAL,
+    SUSPENDED,
+    Phase,
+)
 from jobledger.core.trainjob.policy import TrainPolicy
 from jobledger.core.trainjob.progress import TrainerProgress
 from jobledger.core.trainjob.spec import TrainJobSpec
@@ -142,6 +152,24 @@ def is_built_by_another(state: TrainJobState, builder: str) -> bool:
     if built is None or built.phase is not Phase.BUILD_FAILED or built.may_pass or not builder:
         return False
     return built.builder != builder and not (is_dormant(state) or is_final(state))
+
+
+def waits_for_snapshot(state: TrainJobState) -> bool:
+    """Return whether nothing can be built until somebody deletes the snapshot, which is broken.
+
+    Nobody has to know of the snapshot otherwise: it may be all that was ever made for the job.
+    """
+    built = state.built
+    if built is None or built.phase is not Phase.BUILD_FAILED or built.may_pass:
+        return False
+    return state.message.startswith(f"{BUILD_FAILED_MESSAGE}: {INVALID}")
+
+
+def is_broken_snapshot(state: TrainJobState, kind: str, name: str) -> bool:
+    """Return whether an object is the broken snapshot without which the next build may succeed."""
+    job = state.identity.name if state.identity is not None else ""
+    is_snapshot = (kind, name) == (CONFIGMAPS.kind, snapshot_name(job))
+    return is_snapshot and waits_for_snapshot(state)
 
 
 def is_active(state: TrainJobState) -> bool:

@@ -20,7 +20,8 @@ from jobledger.core.jobs.control.dormancy import is_dormant, is_leaving
 from jobledger.core.jobs.identity import JobIdentity
 from jobledger.core.kinds import JobObservation, JobState
 from jobledger.core.ports.cluster import CONFIGMAPS, JOBSETS, SECRETS, Resource
-from jobledger.core.trainjob.state import TrainJobState, is_final
+from jobledger.core.trainjob.names import snapshot_name
+from jobledger.core.trainjob.state import TrainJobState, is_final, waits_for_snapshot
 from jobledger.core.values.documents import Manifest
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import Instant
@@ -78,13 +79,17 @@ def _parts(
     """Yield what was made for a TrainJob besides its JobSet and is not shown.
 
     Secrets never are: nobody watches them, so each look asks for the one of the name. Of the
-    others it is what somebody deleted while nobody was watching.
+    others it is what somebody deleted while nobody was watching; and of a broken snapshot, that
+    it is gone is what the job waits for.
     """
-    if is_dormant(state) or is_final(state) or is_leaving(state) or state.rebuild:
+    if is_dormant(state) or is_final(state) or is_leaving(state):
         return
+    parts = () if state.rebuild else state.parts
+    if waits_for_snapshot(state):
+        parts = (*parts, f"{CONFIGMAPS.kind}/{snapshot_name(identity.name)}")
     plugins = lookout.around.mapper.of(TrainInstallation).plugins
     built = {CONFIGMAPS, SECRETS, *(one for plugin in plugins for one in plugin.watched)}
-    for part in state.parts:
+    for part in dict.fromkeys(parts):
         kind, _, name = part.partition("/")
         kinds = sorted((one for one in built if one.kind == kind), key=lambda one: one.group)
         if kinds and not any(_is_shown(lookout.around, identity, one, name) for one in kinds):

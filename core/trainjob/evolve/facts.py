@@ -6,11 +6,17 @@ from msgspec.structs import replace
 
 from jobledger.core.jobs.evolve.open_work import not_refused, tried_soon
 from jobledger.core.jobs.gone import is_there_again, remember_gone
-from jobledger.core.jobs.pending.effects import EffectKind
+from jobledger.core.jobs.pending.effects import EffectKind, RefusedEffect
 from jobledger.core.trainjob import events
 from jobledger.core.trainjob.conditions import merged, with_condition
 from jobledger.core.trainjob.phases import DEADLINE_EXCEEDED
-from jobledger.core.trainjob.state import KnownJobSet, TrainJobState, is_applying, is_final
+from jobledger.core.trainjob.state import (
+    KnownJobSet,
+    TrainJobState,
+    is_applying,
+    is_broken_snapshot,
+    is_final,
+)
 
 
 def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobState:
@@ -26,7 +32,7 @@ def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobS
                 parts=tuple(part for part in state.parts if part != _part(event)),
                 rebuild=True,
                 rebuild_again=is_applying(state),
-                refused=tried_soon(state.refused),
+                refused=_refused_after(state, event),
             )
         case events.JobSetObserved():
             return _jobset(state, event)
@@ -42,6 +48,15 @@ def evolve_fact(state: TrainJobState, event: events.TrainFactEvent) -> TrainJobS
             return _contributed(state, event)
         case _:
             assert_never(event)
+
+
+def _refused_after(
+    state: TrainJobState, event: events.DependentVanished
+) -> tuple[RefusedEffect, ...]:
+    """Return the refusals: however often a broken snapshot was in the way, without it is anew."""
+    if is_broken_snapshot(state, event.kind, event.name):
+        return not_refused(state.refused, EffectKind.APPLY_OBJECTS)
+    return tried_soon(state.refused)
 
 
 def _part(event: events.DependentVanished) -> str:

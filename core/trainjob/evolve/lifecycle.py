@@ -35,6 +35,7 @@ from jobledger.core.trainjob.state import (
     TrainAttempt,
     TrainJobState,
     known_trainjob,
+    waits_for_snapshot,
 )
 from jobledger.core.values.instants import Instant
 
@@ -132,7 +133,10 @@ def _not_created(
     state = _set(state, CREATED, False, reason, message, event.at)  # noqa: FBT003
     if _is_outdated(state, event):
         state = replace(state, refused=tried_soon(state.refused))
-    return replace(state, built=built, reason=reason, message=message)
+    state = replace(state, built=built, reason=reason, message=message)
+    if state.rebuild_again and waits_for_snapshot(state):  # it may be what has gone meanwhile
+        state = replace(state, refused=tried_soon(state.refused))
+    return state
 
 
 def _built_by_another(state: TrainJobState, event: events.BuilderChanged) -> TrainJobState:

@@ -48,6 +48,7 @@ CREATION = "Created=False/JobsCreationFailed"
 UNKNOWN = RuntimeRef(name="x", kind="Runtime", group="example.org")
 UPSTREAM = TrainPolicy(conditions=ConditionStyle.UPSTREAM)
 BOTH = TrainPolicy(conditions=ConditionStyle.UNLESS_RUNNING)
+BROKEN = "invalid runtime snapshot: its content is not readable as YAML"
 RUNNING = counts(active=1, ready=1)
 RETRY = DecisionKind.EFFECT_RETRY
 
@@ -297,6 +298,36 @@ def edited_and_applied(times: int) -> list[Step]:
             told.requested(),
         ],
         under_way=["apply_objects"],
+    ),
+    Row(
+        rule="so is that of one with which a JobSet that went could not be built again",
+        story=[*running(), jobset_gone(50), not_built(51, BROKEN), snapshot_gone(60)],
+        then=[
+            DependentVanished(at=WHEN, name="train-runtime-snapshot", uid="snapshot-1"),
+            told.requested(attempt=1),
+        ],
+        under_way=["apply_objects"],
+    ),
+    Row(
+        rule="and that of one which the build under way has read before, once it has failed",
+        story=[*running(), jobset_gone(50), snapshot_gone(51), not_built(52, BROKEN)],
+        then=[
+            told.refused(trouble=BROKEN),
+            told.not_built(BROKEN),
+            told.requested(attempt=1),
+        ],
+        under_way=["apply_objects"],
+    ),
+    Row(
+        rule="the deletion of another part mends no snapshot",
+        story=[
+            *running(),
+            jobset_gone(50),
+            not_built(51, BROKEN),
+            replace(snapshot_gone(60), name="train-mpi-hostfile"),
+        ],
+        then=[],
+        under_way=[],
     ),
     Row(
         rule="once everything was created an edit of the runtime changes nothing",
