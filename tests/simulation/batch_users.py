@@ -31,6 +31,8 @@ class BatchUsers:
     dice: Random
     creations_left: int
     """How many Jobs are still to be made; 0 from the start: this run has none."""
+    queued: bool = False
+    """Whether a queue suspends and resumes Jobs again and again, and puts them on other nodes."""
 
     def possible(self) -> list[Move]:
         """Return what they may do next."""
@@ -46,7 +48,26 @@ class BatchUsers:
             moves += [
                 (f"{what} Job {name}", partial(self._edit, job, edit)) for what, edit in _edits(job)
             ]
+            if self.queued:
+                moves += self._of_the_queue(job, name)
         return moves
+
+    def _of_the_queue(self, job: Manifest, name: str) -> list[Move]:
+        """Return what a queue does, by what Kubernetes takes of a Job that is suspended."""
+        widths = [partial(self._edit, job, partial(_set, "parallelism", one)) for one in (1, 4)]
+        moves: list[Move] = [(f"narrow Job {name}", widths[0]), (f"widen Job {name}", widths[1])]
+        moves.append((f"flip Job {name} three times", partial(self._flip, name)))
+        if child(job, "spec").get("suspend") is True:
+            nodes = self.dice.choice(("spot", "reserved"))
+            admit = partial(self._edit, job, partial(_admit, nodes))
+            moves.append((f"the queue admits Job {name} on other nodes", admit))
+        return moves
+
+    def _flip(self, name: str) -> None:
+        for _ in range(3):
+            job = self.api.get(BATCH_JOBS, NAMESPACE, name) or {}
+            suspended = child(job, "spec").get("suspend") is True
+            self._edit(job, partial(_set, "suspend", not suspended))
 
     def _create(self, name: str) -> None:
         self.creations_left -= 1
@@ -103,6 +124,16 @@ def is_given(manifest: Manifest) -> bool:
 def is_batch(manifest: Manifest) -> bool:
     """Return whether an object is a Job that is given to the controller, or one of its attempts."""
     return is_given(manifest) or bool(users_job_of(manifest))
+
+
+def _set(field: str, value: object, spec: dict[str, Any], _: dict[str, str]) -> None:
+    spec[field] = value
+
+
+def _admit(nodes: str, spec: dict[str, Any], _: dict[str, str]) -> None:
+    pod = {**child(spec, "template", "spec"), "nodeSelector": {"pool": nodes}}
+    spec["template"] = {**child(spec, "template"), "spec": pod}
+    spec["suspend"] = False
 
 
 def _edits(job: Manifest) -> list[tuple[str, Edit]]:

@@ -23,6 +23,13 @@ def lasting(spec: Manifest) -> Manifest:
     return {key: value for key, value in spec.items() if key != "suspend"}
 
 
+def refused_of_jobset(known: Manifest, changed: Manifest) -> bool:
+    """Return whether JobSet's webhook takes no such change: nothing of one that runs."""
+    before, after = child(known, "spec"), child(changed, "spec")
+    runs = not (before.get("suspend") or after.get("suspend"))
+    return runs and lasting(before) != lasting(after)
+
+
 def owners_of(manifest: Manifest) -> list[Manifest]:
     """Return the owner references of an object."""
     return [child(item) for item in items(manifest, "metadata", "ownerReferences")]

@@ -30,6 +30,10 @@ class JobSetNature:
         """Return what can go wrong next."""
         return list(self._of_trouble())
 
+    def owed(self) -> list[Move]:
+        """Return what somebody does in the end."""
+        return []
+
     def _of_leaving(self) -> Iterator[Move]:
         for resource in (JOBSETS, CONFIGMAPS):
             for item in self.api.all(resource):
@@ -101,7 +105,8 @@ class JobSetNature:
 
 def ended(jobset: Manifest) -> bool:
     """Return whether a JobSet has ended."""
-    return bool(items(jobset, "status", "conditions"))
+    found = items(jobset, "status", "conditions")
+    return any(text(one, "type") in ("Completed", "Failed") for one in found)
 
 
 def state_of(jobset: Manifest) -> str:

@@ -39,11 +39,11 @@ from tests.simulation.documents import (
     Document,
     entry,
     field_at,
-    lasting,
     leaves,
     merged,
     numbered,
     owners_of,
+    refused_of_jobset,
     selects,
     without,
     without_fields,
@@ -88,6 +88,8 @@ class SimulatedApi(EtcdState, Cluster):
         self.told: list[Callable[[Change], None]] = []
         self.admit: Callable[[], Sequence[str]] = tuple
         """Returns the finalizers that somebody gives to a child as it is made."""
+        self.refuses_jobset: Callable[[Manifest, Manifest], bool] = refused_of_jobset
+        """Returns whether a JobSet may not be changed so."""
         self.on_status: Callable[[str, Manifest, Manifest], None] = lambda *_: None
         """Called with writer, object and what was sent, for every status applied, no-ops too."""
         self.writer = ""
@@ -264,9 +266,7 @@ class SimulatedApi(EtcdState, Cluster):
         managers = known["metadata"]["managedFields"]
         managers = managers if by in managers else [*managers, by]
         changed["metadata"] = {**known["metadata"], **given, "managedFields": managers}
-        before, after = child(known, "spec"), child(changed, "spec")
-        runs = not (before.get("suspend") or after.get("suspend"))
-        if resource is JOBSETS and runs and lasting(before) != lasting(after):
+        if resource is JOBSETS and self.refuses_jobset(known, changed):
             raise RequestInvalid("field is immutable")
         self._sent[place] = sent
         changed = numbered(known, changed)

@@ -49,6 +49,8 @@ class Oddities:
     """Whether RayJobs are handed over to other controllers, taken back, and restored."""
     options: bool = False
     """Whether what is asked for about their retries is edited."""
+    trains: bool = True
+    """Whether the deadlines of TrainJobs are changed, as their definition does not let them."""
     _backups: dict[str, Manifest] = field(default_factory=dict)
     """RayJobs as they were at some instant, by their names."""
 
@@ -78,7 +80,7 @@ class Oddities:
             if of is RAYJOBS:
                 edits = _of_rayjob(spec, self.dice)
             elif of is TRAINJOBS:
-                edits = _of_trainjob()
+                edits = _of_trainjob() if self.trains else iter(())
             else:
                 edits = _of_job()
             if self.wide and of is RAYJOBS:  # of others the field never changes

@@ -7,6 +7,8 @@ not, by the toss of a coin.
 from dataclasses import dataclass
 from random import Random
 
+from tests.simulation.training import is_real
+
 PRESENT = 0.5
 """Probability that a kind of fault belongs to a run."""
 
@@ -62,12 +64,18 @@ class Profile:
 
 def has_trains(seed: int) -> bool:
     """Return whether a run has TrainJobs. The others draw their dice as if there were none."""
+    if is_real(seed):
+        return not _is_of_batches(seed)
     return seed % TRAINS_EVERY == 0
 
 
 def has_batches(seed: int) -> bool:
     """Return whether a run has Jobs; as above."""
-    return seed % BATCHES_EVERY == FIRST_BATCH and not has_trains(seed)
+    return _is_of_batches(seed) and not has_trains(seed)
+
+
+def _is_of_batches(seed: int) -> bool:
+    return seed % BATCHES_EVERY == FIRST_BATCH
 
 
 def has_lapses(seed: int) -> bool:

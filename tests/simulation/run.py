@@ -14,6 +14,7 @@ from tests.simulation.nature import Move
 from tests.simulation.ports import Crash
 from tests.simulation.replica import LEASE_SECONDS, POLL_SECONDS, Replica
 from tests.simulation.setting_back import EVERY, KNOWN_ERRORS
+from tests.simulation.training import is_real
 from tests.simulation.verdict import check_all, holds_any, unheld, unrest
 from tests.simulation.witness import Violation, require
 from tests.simulation.world import World
@@ -279,11 +280,13 @@ class Run:
         for replica in world.replicas:
             self._do(f"{replica.actor} renews", replica.controller.renew_leases)
             self._do(f"{replica.actor} looks around", replica.controller.look_around)
+            if is_real(self.seed):  # what Pods report waits for it
+                self._do(f"{replica.actor} sums up", replica.sum_up)
         for _ in range(CALM_ROUND_STEPS_MAX):
             moved = False
             for replica in world.replicas:
                 moved = self._drain(replica) or moved
-            moves = world.moves() or world.users.owed() or world.train_users.owed()
+            moves = world.moves() or world.owed()
             if moves:
                 what, move = moves[0]
                 self._do(f"nature {what}", move)

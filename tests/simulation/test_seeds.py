@@ -10,11 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from jobledger.core.trainjob.rules import desired
+from jobledger.core.trainjob.spec import TrainJobSpec
+from jobledger.core.trainjob.state import KnownTrainJob, TrainJobState
 from tests.simulation.head_pods import WIDE_FROM
 from tests.simulation.profile import has_batches
 from tests.simulation.report import failure
 from tests.simulation.retry_options import OPTIONS_FROM
 from tests.simulation.run import Run
+from tests.simulation.training import TRAIN_FROM
 from tests.simulation.upheavals import FAR_FROM
 
 pytestmark = pytest.mark.faults
@@ -64,6 +68,15 @@ FAR_SEEDS = 50
 OPTIONS_TELLING = (30000001, 30000003, 30000010)
 """As `TELLING`, of these seeds."""
 
+TRAIN_TELLING = (40000085, 40000037, 40000070, 40000005, 40000097)
+"""As `TELLING`, of these seeds."""
+
+TRAIN_PLANTED = (40000013, 40000000)
+"""Seeds in which bugs that are planted are found, by the dice of today; then others."""
+
+TRAIN_SEEDS = 50
+"""How many are run with TrainJobs of real users."""
+
 TAKEN_OVER = (1053, 85)
 """Seeds in which a job of each kind is taken over, by the dice of today; then the others."""
 
@@ -81,6 +94,11 @@ def check(seeds: Iterable[int], *, loses: bool = False) -> None:
     """Run seeds; object with what is to be said of those that fail."""
     failed = [text for seed in seeds if (text := failure(seed, loses=loses))]
     assert not failed, "\n\n".join(failed)
+
+
+def first_failure(seeds: Iterable[int]) -> str:
+    """Return what is to be said of the first of some seeds that fails."""
+    return next((text for seed in seeds if (text := failure(seed))), "none fails")
 
 
 def met(wanted: Collection[str], seeds: Iterable[int], *, loses: bool = False) -> set[str]:
@@ -139,6 +157,44 @@ def test_the_first_of_these_seeds_meet_what_is_asked_for() -> None:
     wanted = {"FailureNoticed", "PodsObserved", "jobledger.dev/retry-policy of"}
     wanted |= {"AnnotationsRejected", "somebody takes the labels from", "RetryGranted"}
     assert met(wanted, (*OPTIONS_TELLING, *range(OPTIONS_FROM, OPTIONS_FROM + 200))) == wanted
+
+
+@pytest.mark.parametrize("loses", [False, True], ids=["", "set back"])
+@pytest.mark.parametrize("start", range(0, TRAIN_SEEDS, CHUNK))
+def test_trainjobs_have_many_runtimes_and_steps_and_queues(start: int, loses: bool) -> None:
+    seeds = range(TRAIN_FROM + start, TRAIN_FROM + start + CHUNK)
+    check(seeds, loses=loses)
+
+
+def test_the_first_of_these_seeds_meet_what_real_users_do() -> None:
+    """As below: what no seed ever does is not tested."""
+    wanted = {"the queue evicts", "patch and run TrainJob", "flip TrainJob", "give initializer to"}
+    wanted |= {"RuntimePatchesWithheld", "TrainerProgressReported", "DependentVanished"}
+    wanted |= {"dataset-initializer of JobSet", "begins anew", "is taken back", "turns", "expires"}
+    wanted |= {"the runtime pipeline", "is broken", "somebody garbles", "which takes no change"}
+    wanted |= {"somebody deletes Secret", "PodGroup", "flip Job"}
+    assert met(wanted, (*TRAIN_TELLING, *range(TRAIN_FROM, TRAIN_FROM + 300))) == wanted
+
+
+def test_a_job_that_is_not_resumed_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such bugs are planted: seeds that cannot fail prove nothing."""
+    sound = desired.wants_apply
+
+    def forgets_to_resume(state: TrainJobState, manifest: KnownTrainJob) -> bool:
+        is_resume = state.jobset is not None and not manifest.spec.suspend
+        return sound(state, manifest) and not is_resume
+
+    monkeypatch.setattr(desired, "wants_apply", forgets_to_resume)
+    assert "it is Created" in first_failure((*TRAIN_PLANTED, *range(TRAIN_FROM, TRAIN_FROM + 99)))
+
+
+def test_a_job_of_another_controller_that_is_taken_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As above."""
+    monkeypatch.setattr(TrainJobSpec, "is_ours", True)
+    told = first_failure((TRAIN_PLANTED[1], *range(TRAIN_FROM, TRAIN_FROM + 99)))
+    assert "is made for a job of another controller" in told
 
 
 @pytest.mark.parametrize("loses", [False, True], ids=["", "set back"])

@@ -20,9 +20,11 @@ from jobledger.core.trainjob.conditions import found, is_true
 from jobledger.core.trainjob.decide.decide import TRAINJOB
 from jobledger.core.trainjob.phases import (
     COMPLETE,
+    CONDITIONS_MAX,
     CREATED,
     DEADLINE_EXCEEDED,
     FAILED,
+    OURS,
     SUSPENDED,
     Phase,
 )
@@ -32,11 +34,16 @@ from jobledger.core.values.documents import Manifest, child, text
 from jobledger.core.values.ids import StreamId
 from tests.simulation.follower import require
 from tests.simulation.jobsets import ended
+from tests.simulation.oddities import is_elsewhere
 from tests.simulation.plugins import Faring
 from tests.simulation.train_witness import TrainStory
+from tests.simulation.training import is_real
+from tests.simulation.training.verdict import check_real_trains, unwritten_progress
 from tests.simulation.world import World
 
 Id = TypeVar("Id")
+PLUGINS_MAX = CONDITIONS_MAX - len(OURS)
+"""So many conditions of plugins are shown."""
 
 RESTING = frozenset(
     {Phase.SUSPENDED, Phase.BUILD_FAILED, Phase.CREATION_FAILED, Phase.COMPLETE, Phase.FAILED}
@@ -48,14 +55,24 @@ def unrest_of_trains(world: World) -> str:
     """Return what still moves, or is still to be done; empty if nothing is."""
     jobs = {text(job, "metadata", "uid"): job for job in world.api.all(TRAINJOBS)}
     for uid, job in jobs.items():
-        if uid not in world.witness.trains.streams:
+        if uid not in world.witness.trains.streams and not is_elsewhere(job):
             return f"TrainJob {text(job, 'metadata', 'name')} is not in the log"
     for story in world.witness.trains.stories.values():
         identity = story.state.identity
         job_of = jobs.get(identity.uid) if identity is not None else None
-        if reason := _unrest_of(story.state, job_of, lost=bool(story.lost)):
+        # One that was seen before its status was put back does not know it either.
+        unknown = bool(story.lost) or (is_real(world.seed) and _is_restored(world, story))
+        reason = _unrest_of(story.state, job_of, lost=unknown)
+        if is_real(world.seed) and job_of is not None and not story.lost:
+            reason = reason or unwritten_progress(story.state, job_of)
+        if reason:
             return f"TrainJob {identity.name if identity else '?'}: {reason}"
     return ""
+
+
+def _is_restored(world: World, story: TrainStory) -> bool:
+    identity = story.state.identity
+    return identity is not None and identity.uid in world.witness.batches.restored
 
 
 def _unrest_of(state: TrainJobState, job: Manifest | None, *, lost: bool) -> str:
@@ -72,7 +89,8 @@ def _unrest_of(state: TrainJobState, job: Manifest | None, *, lost: bool) -> str
     if is_final(state) and is_open(state):
         return "it has ended and is open"
     shows, meant = child(job, "status"), status(state)
-    if lost and is_final(state):  # counts that the log has lost stay: a merge takes none away
+    if lost and (is_final(state) or not state.shown_jobs):
+        # Counts that the log has lost stay: a merge takes none away.
         shows = {key: shows[key] for key in shows if key in meant}
     if (shown := _plain(shows)) != (is_so := _plain(meant)):
         return f"it shows {shown!r} and is {is_so!r}"
@@ -97,7 +115,13 @@ def check_trains(world: World) -> None:
             owner, what = trainjob_owner(item), f"{resource.kind} {text(item, 'metadata', 'name')}"
             require(owner in there, f"{what} is left behind")
             if resource is JOBSETS:
-                _check_jobset(trains.stories[trains.streams[owner]], item, what)
+                story = trains.stories[trains.streams[owner]]
+                _check_jobset(story, item, what)
+                # An end that was lost is not waited with for plugins, nor one that was taken back.
+                if not (is_final(story.state) and (story.lost or is_real(world.seed))):
+                    _check_plugin(story.state, item, what)
+    if is_real(world.seed):
+        check_real_trains(world.api, world.witness)
 
 
 def _check_story(world: World, stream: StreamId, story: TrainStory) -> None:
@@ -142,8 +166,6 @@ def _check_jobset(story: TrainStory, jobset: Manifest, what: str) -> None:
     runs = child(jobset, "spec").get("suspend") is not True
     held = state.phase is Phase.SUSPENDED and runs
     require(not held, f"{what} of a suspended job runs")
-    if not (story.lost and is_final(state)):  # an end that was lost is not waited with for plugins
-        _check_plugin(state, jobset, what)
 
 
 def _check_plugin(state: TrainJobState, jobset: Manifest, what: str) -> None:
@@ -156,8 +178,14 @@ def _check_plugin(state: TrainJobState, jobset: Manifest, what: str) -> None:
         return  # put in its place after the end
     (said,) = Faring().conditions({}, jobset)
     shown = found(state.conditions, said.type)
+    if shown is None and len(state.conditions) - len(OURS & _kinds(state)) == PLUGINS_MAX:
+        return  # others were first
     known = (shown.status, shown.reason) if shown is not None else ()
     require(known == (said.status, said.reason), f"{what} is {said}, the job says {known}")
+
+
+def _kinds(state: TrainJobState) -> frozenset[str]:
+    return frozenset(one.type for one in state.conditions)
 
 
 def _check_effects(story: TrainStory) -> None:

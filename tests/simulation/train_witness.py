@@ -133,8 +133,9 @@ class TrainWitness:
         require(len(ends) < 2 and was in ("", *ends), f"{name} has ended as {was}, shows {ends}")
         if ends:
             self.ended[uid] = ends[0]
-        if not is_late and actor not in self.unaware:
-            story.follower.follow(actor, name, MILESTONE(sent))
+        phase = MILESTONE(sent)  # empty: no condition, and a JobSet that tells of no Jobs yet
+        if phase and not is_late and actor not in self.unaware:
+            story.follower.follow(actor, name, phase)
 
     def check_asked_for(self) -> None:
         """Invariant 5: no JobSet was made more often than asked for, and removed by others."""

@@ -44,12 +44,16 @@ class Users:
     """Whether jobs may be of SidecarMode, and name their submission."""
     options: bool = False
     """Whether they ask for more about their retries."""
+    shares: bool = True
+    """Whether they have a RayCluster in common."""
 
     def __post_init__(self) -> None:
         self.share()
 
     def share(self) -> None:
         """Make the RayCluster that jobs select."""
+        if not self.shares:
+            return
         metadata = {"name": SHARED, "namespace": NAMESPACE}
         self.api.create(RAYCLUSTERS, {"metadata": metadata, "spec": _cluster_spec()})
 

@@ -47,6 +47,10 @@ from tests.simulation.replica import Ports, Replica, Surrounding
 from tests.simulation.retry_options import OPTIONS_FROM
 from tests.simulation.setting_back import Losses, is_forged
 from tests.simulation.train_users import TrainUsers
+from tests.simulation.training import is_real
+from tests.simulation.training.installed import busier, has_rayjobs, has_webhook, installation
+from tests.simulation.training.jobsets import JobSetWebhook, RealJobSets
+from tests.simulation.training.people import TrainPeople
 from tests.simulation.upheavals import FAR_FROM, Upheaval, has_upheavals
 from tests.simulation.upheavals.backups import Backups
 from tests.simulation.upheavals.cascades import Cascades
@@ -86,7 +90,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.dice = Random(self.seed)
-        self.profile: Profile = draw(self.dice)
+        self.profile: Profile = busier(draw(self.dice), self.seed)
         self.clock = SimulatedClock(NOON)
         self.lease_table = MemoryLeases(self.clock.now)
         self.shares = has_shares(self.seed)
@@ -107,50 +111,83 @@ class World:
         )
         jobs, with_trains = self.profile.jobs, has_trains(self.seed)
         with_batches = has_batches(self.seed)
-        rayjobs = self.seed // TRAINS_EVERY % 2 if with_trains else jobs
-        if with_batches:
-            rayjobs = self.seed // BATCHES_EVERY // 2 % 2
         wide, options = self.seed >= WIDE_FROM, self.seed >= OPTIONS_FROM
-        self.users = Users(self.api, self.heads, self.dice, rayjobs, wide, options)
+        shares, made = has_rayjobs(self.seed), self._rayjobs()
+        self.users = Users(self.api, self.heads, self.dice, made, wide, options, shares)
         self.head_pods = HeadPods(self.nature, wide, self.seed >= FAR_FROM)
         self.intruders = Intruders(self.nature, wide)
-        self.train_users = TrainUsers(self.api, self.dice, jobs if with_trains else 0, wide)
-        self.batch_users = BatchUsers(self.api, self.dice, jobs if with_batches else 0)
-        self.jobsets = JobSetNature(self.api, self.nature)
+        self._have_train_users(jobs if with_trains else 0, wide)
+        self.batch_users = BatchUsers(
+            self.api, self.dice, jobs if with_batches else 0, is_real(self.seed)
+        )
         self.batch_jobs = BatchNature(self.api, self.nature)
-        self.oddities = Oddities(self.api, self.dice, self.seed >= ODD_FROM, wide, options)
+        self.oddities = Oddities(
+            self.api, self.dice, self.seed >= ODD_FROM, wide, options, not is_real(self.seed)
+        )
         self.upheavals = self._upheavals(present=has_upheavals(self.seed))
         self._kinds = ("RayJob", *["TrainJob"] * with_trains, *["Job"] * with_batches)
         self.faults = Faults(self.profile, self.dice, self.clock.monotonic, self._allow)
         if with_trains:
             self.faults.forbidden |= {"cluster.apply"}
+        self._mapper = self._made_mapper(with_plugin=wide and with_trains)
+        self.losses = Losses(self.log, self.lease_table, Random(self.seed))
+        self.lapses = Lapses(self.lease_table, has_lapses(self.seed))
+        self._store = WatchedStore(self.log, self.witness, self.losses.note)
+        self._runs = 0
+
+    def _made_mapper(self, *, with_plugin: bool) -> ObservationMapper:
         policy = Policy(
             transition_grace_seconds=FASTER.transition_grace_seconds,
             status_check_timeout_seconds=FASTER.status_check_timeout_seconds,
             submitter_finished_timeout_seconds=FASTER.submitter_finished_timeout_seconds,
             retry_delay_seconds=self.profile.retry_delay_seconds,
         )
-        self._mapper = ObservationMapper(
+        mapper = ObservationMapper(
             cluster=CLUSTER, policy=policy, redaction_key=b"a key of the simulation"
         )
-        if wide and with_trains and has_plugin(self.seed):
-            self._mapper = self._mapper.knowing(INSTALLED)
-        self.losses = Losses(self.log, self.lease_table, Random(self.seed))
-        self.lapses = Lapses(self.lease_table, has_lapses(self.seed))
-        self._store = WatchedStore(self.log, self.witness, self.losses.note)
-        self._runs = 0
+        if is_real(self.seed):
+            return mapper.knowing(installation(self.seed))
+        with_plugin = with_plugin and has_plugin(self.seed)
+        return mapper.knowing(INSTALLED) if with_plugin else mapper
+
+    def _rayjobs(self) -> int:
+        """Return how many RayJobs are made: beside other kinds one, or none."""
+        if has_trains(self.seed):
+            rayjobs = self.seed // TRAINS_EVERY % 2
+        elif has_batches(self.seed):
+            rayjobs = self.seed // BATCHES_EVERY // 2 % 2
+        else:
+            rayjobs = self.profile.jobs
+        return rayjobs * has_rayjobs(self.seed)
+
+    def _have_train_users(self, creations: int, wide: bool) -> None:
+        """Have users of TrainJobs, real ones or such that know but one runtime, and JobSets."""
+        self.train_users: TrainUsers | TrainPeople
+        self.jobsets: JobSetNature | RealJobSets
+        if not is_real(self.seed):
+            self.train_users = TrainUsers(self.api, self.dice, creations, wide)
+            self.jobsets = JobSetNature(self.api, self.nature)
+            return
+        guarded, webhook = has_webhook(self.seed), JobSetWebhook()
+        self.train_users = TrainPeople(self.api, self.dice, self.clock.now, creations, guarded)
+        self.api.refuses_jobset = webhook.refuses
+        self.jobsets = RealJobSets(self.api, self.nature, webhook)
 
     def _upheavals(self, *, present: bool) -> Sequence[Upheaval]:
         return (
             NamespaceEnds(self.nature, self.users, present),
             Cascades(self.nature, present),
             Refusals(self.api, self.dice, lambda: self.faults.calm, present),
-            Backups(self.api, self.witness.batches.restored, present),
+            Backups(self.api, self.witness.batches.restored, present, is_real(self.seed)),
             Relabelling(self.api, present and self.seed >= OPTIONS_FROM),
             EtcdRestores(
-                self.nature, self.head_pods, self._end_watches, present and has_restores(self.seed)
+                self.nature, self.head_pods, self._end_watches, present and self._has_restores()
             ),
         )
+
+    def _has_restores(self) -> bool:
+        """Return whether etcd may be restored: not if what was shown is lost to the ledger, too."""
+        return has_restores(self.seed) and not (self.loses and is_real(self.seed))
 
     def _end_watches(self) -> None:
         for replica in self.replicas:
@@ -251,6 +288,10 @@ class World:
             *self.oddities.wishes(),
             *chain.from_iterable(one.wishes() for one in self.upheavals),
         ]
+
+    def owed(self) -> list[Move]:
+        """Return what somebody does in the end, once nothing happens by itself."""
+        return self.users.owed() or self.train_users.owed() or self.jobsets.owed()
 
     def land_late(self, index: int) -> str:
         """Let a request that was given up long ago arrive; return what it was."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from jobledger.core.ports.cluster import RAYJOBS, Resource
+from jobledger.core.ports.cluster import RAYJOBS, TRAINJOBS, Resource
 from jobledger.core.values.documents import Manifest, child, text
 from tests.simulation.jobs import jobs_of, restore
 from tests.simulation.kubernetes import SimulatedApi
@@ -20,6 +20,8 @@ class Backups(Upheaval):
     restored: set[str]
     """UIDs of what was put back with a status; filled here."""
     present: bool
+    of_trains_alone: bool = False
+    """Whether Jobs are left out: one that is seen before its status is put back runs once more."""
     _kept: dict[tuple[Resource, str], Manifest] = field(default_factory=dict)
 
     def wishes(self) -> list[Move]:
@@ -31,6 +33,7 @@ class Backups(Upheaval):
             (of, text(job, "metadata", "name")): job
             for of, job in jobs_of(self.api)
             if of is not RAYJOBS  # which others restore
+            if of is TRAINJOBS or not self.of_trains_alone
         }
         for place, job in there.items():
             yield f"back up {place[1]}", partial(self._kept.__setitem__, place, job)

@@ -9,9 +9,11 @@ from jobledger.core.ports.cluster import (
     BATCH_JOBS,
     CONFIGMAPS,
     JOBSETS,
+    POD_GROUPS,
     PODS,
     RAYCLUSTERS,
     RAYJOBS,
+    SECRETS,
     TRAINJOBS,
     Resource,
 )
@@ -27,7 +29,7 @@ from tests.simulation.users import SHARED
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 """Finalizers of the garbage collector."""
 DELETED = (RAYJOBS, TRAINJOBS, RAYCLUSTERS, JOBSETS, BATCH_JOBS)
-LEFT = (JOBSETS, CONFIGMAPS, BATCH_JOBS, RAYCLUSTERS, PODS)
+LEFT = (JOBSETS, CONFIGMAPS, BATCH_JOBS, RAYCLUSTERS, PODS, SECRETS, POD_GROUPS)
 """What was orphaned is cleared away in the end: jobs of the same names need the names."""
 
 
