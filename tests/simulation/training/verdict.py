@@ -1,5 +1,7 @@
 """What must hold of real users' TrainJobs in the end, besides what holds of all TrainJobs."""
 
+from datetime import timedelta
+
 from jobledger.adapters.kinds.trainjob.snapshot_text import read_snapshot
 from jobledger.core.log.chain import canonical
 from jobledger.core.ports.cluster import (
@@ -18,6 +20,7 @@ from jobledger.core.trainjob.plugins import all_plugins
 from jobledger.core.trainjob.spec import read_runtime_ref
 from jobledger.core.trainjob.state import TrainJobState
 from jobledger.core.values.documents import Json, Manifest, child, items, number, text
+from jobledger.core.values.instants import parse_rfc3339
 from tests.simulation.follower import require
 from tests.simulation.jobsets import ended
 from tests.simulation.kubernetes import SimulatedApi
@@ -62,7 +65,13 @@ def _check_job(api: SimulatedApi, state: TrainJobState, job: Manifest) -> None:
 
 
 def unwritten_progress(state: TrainJobState, job: Manifest) -> str:
-    """Return that what the Pods have reported last is not in the log: it is within a minute."""
+    """Return that what the Pods have reported last is not in the log: it is within a minute.
+
+    What they report once the job has ended need not be.
+    """
+    told = parse_rfc3339(text(job, "status", "trainerStatus", "lastUpdatedTime"))
+    if state.ended_at and told and told + timedelta(seconds=1) > state.ended_at:
+        return ""
     shown = number(job, "status", "trainerStatus", "progressPercentage")
     known = state.progress.percentage if state.progress is not None else None
     return "" if shown == known else f"it shows a progress of {shown} %, the log has {known}"
