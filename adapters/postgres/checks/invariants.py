@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from sqlalchemy import Engine, text
 
 from jobledger.adapters.postgres.connection.statements import all_mappings
+from jobledger.adapters.postgres.schema.stored_events import IS_READ
 from jobledger.core.catalogue import TYPES
 from jobledger.core.forensics.findings import Check, Finding, error, warning
 from jobledger.core.jobs.pending.decisions import DecisionKind
@@ -74,11 +75,16 @@ _SLOW_EFFECTS = """
         AND e.requested_at < clock_timestamp() - interval '10 min'
     ORDER BY e.requested_at
 """
-_NEVER = """
+_DATA = f"(CASE WHEN {IS_READ} THEN e.data END)"
+_FAILED, _LIMIT = (
+    f"(CASE WHEN {_DATA} ->> '{name}' ~ '^[0-9]{{1,9}}$' THEN ({_DATA} ->> '{name}')::integer END)"
+    for name in ("failed", "backoff_limit")
+)
+_NEVER = f"""
     SELECT j.namespace, j.name, 'attempt ' || a.number || ' ended by ' || a.reason AS detail
     FROM attempt a JOIN job j USING (stream_id)
     WHERE a.retried AND a.reason = ANY (:allowed) AND NOT EXISTS (
-        SELECT FROM event e WHERE e.stream_id = a.stream_id AND e.data ->> 'inferred' = 'true'
+        SELECT FROM event e WHERE e.stream_id = a.stream_id AND {_DATA} ->> 'inferred' = 'true'
     )
 """
 _SILENT = """
@@ -106,13 +112,13 @@ _ENDED_TWICE = """
     GROUP BY j.namespace, j.name, e.stream_id, e.correlation_id HAVING count(*) > 1
 """
 
-_ABOVE_LIMIT = """
+_ABOVE_LIMIT = f"""
     SELECT j.namespace, j.name,
-        'attempt ' || (e.data ->> 'attempt') || ' was retried with ' || (e.data ->> 'failed')
-        || ' failures and a limit of ' || (e.data ->> 'backoff_limit') AS detail
+        'attempt ' || ({_DATA} ->> 'attempt') || ' was retried with ' || {_FAILED}
+        || ' failures and a limit of ' || {_LIMIT} AS detail
     FROM event e JOIN job j USING (stream_id)
-    WHERE e.type = 'RetryGranted' AND e.data ->> 'inferred' IS DISTINCT FROM 'true'
-        AND (e.data ->> 'failed')::integer > (e.data ->> 'backoff_limit')::integer
+    WHERE e.type = 'RetryGranted' AND {_DATA} ->> 'inferred' IS DISTINCT FROM 'true'
+        AND {_FAILED} > {_LIMIT}
 """
 
 _A_BUG = "a bug: send `jobledger export JOB` with a report"

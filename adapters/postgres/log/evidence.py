@@ -8,6 +8,7 @@ from sqlalchemy import Engine, select, text
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.statements import all_rows
+from jobledger.adapters.postgres.schema.stored_events import IS_READ
 from jobledger.adapters.postgres.schema.tables import evidence
 from jobledger.core.errors import BrokenChain
 from jobledger.core.values.instants import Instant
@@ -18,26 +19,27 @@ _CHUNK = 200
 CONTENT_BYTES_MAX = 16 * 1024 * 1024
 """No piece that is captured is near it; a planted one may unpack to a thousand times its size."""
 
-_GONE = text(r"""
+_GONE = text(rf"""
     SELECT DISTINCT named.digest FROM event CROSS JOIN LATERAL (
         SELECT log ->> 'digest_of_content' AS digest FROM json_array_elements(
-            CASE WHEN strpos(data\:\:text, '\u0000') = 0 THEN
+            CASE WHEN {IS_READ} THEN
                 CASE WHEN json_typeof(data -> 'logs') = 'array' THEN data -> 'logs' END
             END
         ) AS log
         UNION ALL
         SELECT found[1] FROM regexp_matches(
-            CASE WHEN strpos(data\:\:text, '\u0000') > 0 THEN data\:\:text END,
-            '"digest_of_content" *\: *"([0-9a-f]{64})"', 'g'
+            CASE WHEN NOT {IS_READ} THEN CAST(data AS text) END,
+            '"digest_of_content" *\: *"([0-9a-f]{{64}})"', 'g'
         ) AS found
     ) AS named
     WHERE type = 'EvidenceCaptured' AND named.digest <> '' AND NOT EXISTS (
         SELECT FROM evidence WHERE encode(evidence.digest, 'hex') = named.digest
     )
-""")
+""")  # noqa: S608  # texts of this program
 """A payload may be none that was written, which another check names: it must not end this one.
 
-Postgres reads no JSON with a NUL in it, and what looks like one may be a text about one.
+Of one that Postgres does not read the text is looked through: what looks like that may be a text
+about it.
 """
 
 _PUT = text("SELECT put_evidence_v1(:digest, :size, :packed, :at)")

@@ -32,6 +32,12 @@ _PAYLOAD = cast(event.c.data, Text).label("data")
 EVENTS: Select[Any] = select(*(_PAYLOAD if column.name == "data" else column for column in event.c))
 """All events. What narrows it down and orders it is added to it."""
 
+IS_READ = r"(CAST(data AS text) !~* '\\u(0000|d[89a-f])')"
+"""Whether Postgres takes `->` and `->>` of a payload: of a NUL or a lone surrogate it does not.
+
+A payload may be none that was written, which `verify` names: it must not end what else is asked.
+"""
+
 StoredPayload: TypeAlias = tuple[str, int, bytes, Instant]
 """What `core.catalogue.event_of` makes an event of: type, schema version, payload, instant."""
 

@@ -171,6 +171,8 @@ def test_a_value_that_nothing_writes_is_named(kept: Kept, change: str, kind: str
     [
         ("5", {"payload"}),
         (r'[5, {"digest_of_content": "\u0000"}]', {"payload"}),
+        (r'[{"digest_of_content": "\ud800"}]', {"unreadable"}),
+        (r'[{"end": "\uDFFF"}]', {"unreadable"}),
         (rf'[{{"digest_of_content": "{"a" * 64}", "end": "\\u0000"}}]', {"payload", "evidence"}),
     ],
 )

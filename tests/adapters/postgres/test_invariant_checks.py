@@ -171,6 +171,18 @@ def test_what_breaks_a_rule_is_named_with_what_to_do(
     assert all(item.what and item.remedy for item in found)
 
 
+@pytest.mark.parametrize(
+    "payload", [r'{"failed": 9, "end": "\u0000"}', r'{"end": "\uD800"}', '{"failed": "x"}', "[5]"]
+)
+def test_a_payload_that_none_can_have_ends_no_check(
+    engine: Engine, ledger_url: str, payload: str
+) -> None:
+    with tampering(ledger_url) as superuser:
+        superuser.execute(RETRIED.encode())
+        superuser.execute("UPDATE event SET data = %s", (payload,))
+    assert {item.check for item in findings(engine)} == {"never-retried"}
+
+
 def test_of_many_the_first_are_named_and_the_rest_counted(engine: Engine, ledger_url: str) -> None:
     with tampering(ledger_url) as superuser:
         for _ in range(7):
