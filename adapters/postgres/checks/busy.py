@@ -7,9 +7,10 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Engine, text
 
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.statements import end_of_log
 from jobledger.core.values.instants import Instant
 
-_NEWEST = text("SELECT position, clock_timestamp() AS now FROM log_head")
+_NOW = text("SELECT clock_timestamp()")
 _RECORDED = text(
     "SELECT recorded_at FROM event WHERE position >= :position ORDER BY position LIMIT 1"
 )
@@ -35,12 +36,12 @@ def busy_jobs(engine: Engine, within: timedelta, least: int) -> Sequence[Busy]:
     """Return the jobs with so many events lately, most first; reads only the end of the log.
 
     Raises:
-        LedgerError: the database does not answer.
+        LedgerError: the database does not answer, or nothing tells where the log ends.
     """
     with ledger_errors(engine.url), engine.connect() as connection:
-        newest = connection.execute(_NEWEST).one()
-        since: Instant = newest.now - within
-        begin = _position_at(connection, newest.position, since)
+        newest, now = end_of_log(connection), connection.execute(_NOW).scalar_one()
+        since: Instant = now - within
+        begin = _position_at(connection, newest, since)
         wanted = {"position": begin, "since": since, "least": least}
         return [Busy(*row) for row in connection.execute(_COUNTED, wanted)]
 

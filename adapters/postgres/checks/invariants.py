@@ -86,7 +86,7 @@ _NEVER = f"""
     WHERE a.retried AND a.reason = ANY (:allowed) AND NOT EXISTS (
         SELECT FROM event e WHERE e.stream_id = a.stream_id AND {_DATA} ->> 'inferred' = 'true'
     )
-"""
+"""  # noqa: S608  # texts of this program
 _SILENT = """
     SELECT j.namespace, j.name, 'in ' || j.phase || ', last heard of at ' || j.last_event_at
         AS detail
@@ -119,7 +119,7 @@ _ABOVE_LIMIT = f"""
     FROM event e JOIN job j USING (stream_id)
     WHERE e.type = 'RetryGranted' AND {_DATA} ->> 'inferred' IS DISTINCT FROM 'true'
         AND {_FAILED} > {_LIMIT}
-"""
+"""  # noqa: S608  # texts of this program
 
 _A_BUG = "a bug: send `jobledger export JOB` with a report"
 

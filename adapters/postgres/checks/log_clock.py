@@ -19,14 +19,14 @@ APART_SECONDS = 30
 
 _AHEAD = text("""
     SELECT e.position, e.actor, date_part('epoch', e.recorded_at - clock_timestamp()) AS ahead
-    FROM event e, log_head h WHERE e.position > h.position - 100
+    FROM event e, log_head h WHERE h.single AND e.position > h.position - 100
     ORDER BY e.recorded_at DESC LIMIT 1
 """)
 _BACK = text("""
     SELECT *, count(*) OVER () AS total FROM (
         SELECT e.position, e.actor, e.recorded_at, lag(e.actor) OVER in_order AS actor_before,
             date_part('epoch', lag(e.recorded_at) OVER in_order - e.recorded_at) AS back
-        FROM event e, log_head h WHERE e.position > h.position - :newest
+        FROM event e, log_head h WHERE h.single AND e.position > h.position - :newest
         WINDOW in_order AS (ORDER BY e.position)
     ) steps WHERE back > :apart ORDER BY position DESC LIMIT 1
 """)

@@ -140,9 +140,9 @@ def ledger_errors(url: URL) -> Iterator[None]:
 
 def ends_unknown(url: URL) -> LedgerMisconfigured:
     """Return what to say where nothing tells where the log ends, or how far the tables are."""
-    what = "the one row of log_head or report_checkpoint is gone; `jobledger verify` and"
-    named = "`jobledger rebuild --reports --check` name it"
-    return LedgerMisconfigured(f"{describe(url)}: {what} {named}")
+    what = "the one row of log_head or report_checkpoint is gone, or not the only one"
+    named = "`jobledger verify` and `jobledger rebuild --reports --check` name it"
+    return LedgerMisconfigured(f"{describe(url)}: {what}; {named}")
 
 
 def is_understood(text: str) -> bool:

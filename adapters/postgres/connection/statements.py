@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Executable, Select, text
 
 from jobledger.adapters.postgres.connection.engine import IN_BINARY
-from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.errors import ends_unknown, ledger_errors
 from jobledger.core.errors import LedgerMisconfigured
 from jobledger.core.values.instants import Instant
 
@@ -18,6 +18,7 @@ _IDENTITY = text("""
         left(pg_walfile_name(pg_current_wal_lsn()), 8),
         (SELECT oid FROM pg_database WHERE datname = current_database()), current_schema())
 """)
+_END_OF_LOG = text("SELECT position FROM log_head WHERE single")
 _MAY_CHANGE = text(
     "SELECT bool_and(has_table_privilege(name, 'UPDATE') AND has_table_privilege(name, 'DELETE'))"
     " FROM unnest(CAST(:tables AS text[])) name"
@@ -58,6 +59,18 @@ def database_now(engine: Engine) -> Instant:
     """Return the instant by the clock of the database."""
     now: Instant = one_value(engine, text("SELECT clock_timestamp()"))
     return now
+
+
+def end_of_log(connection: Connection) -> int:
+    """Return the position of the last event.
+
+    Raises:
+        LedgerMisconfigured: nothing tells it.
+    """
+    last: int | None = connection.execute(_END_OF_LOG).scalar_one_or_none()
+    if last is None:
+        raise ends_unknown(connection.engine.url)
+    return last
 
 
 def database_identity(engine: Engine) -> str:

@@ -3,26 +3,15 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import (
-    ARRAY,
-    Engine,
-    Integer,
-    Select,
-    Uuid,
-    and_,
-    column,
-    func,
-    literal,
-    select,
-    text,
-)
+from sqlalchemy import ARRAY, Engine, Integer, Select, Uuid, and_, column, func, literal, text
 
 from jobledger.adapters.postgres.connection.codec import append_arguments
 from jobledger.adapters.postgres.connection.errors import ledger_errors
+from jobledger.adapters.postgres.connection.statements import end_of_log
 from jobledger.adapters.postgres.log.partitions import Partitions
 from jobledger.adapters.postgres.log.prepared_append import append
 from jobledger.adapters.postgres.schema.stored_events import EVENTS, events_of, is_of, stored_events
-from jobledger.adapters.postgres.schema.tables import event, log_head
+from jobledger.adapters.postgres.schema.tables import event
 from jobledger.core.log.envelope import StoredEvent
 from jobledger.core.log.recording import Tail
 from jobledger.core.ports.event_store import AppendOutcome, AppendResult, StreamAppend
@@ -119,8 +108,7 @@ class PostgresEventStore:
     def last_position(self) -> int:
         """See `core.ports.event_store.EventStore.last_position`."""
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
-            last: int = connection.execute(select(log_head.c.position)).scalar_one()
-        return last
+            return end_of_log(connection)
 
     def _events(self, query: Select[Any]) -> Sequence[StoredEvent]:
         with ledger_errors(self._engine.url), self._engine.connect() as connection:

@@ -34,7 +34,7 @@ _LAG = text("""
             ELSE greatest(0, date_part('epoch', clock_timestamp() - (
                 SELECT e.recorded_at FROM event e WHERE e.position > c.position
                 ORDER BY e.position LIMIT 1))) END AS seconds
-    FROM notification_cursor c CROSS JOIN log_head h WHERE c.single
+    FROM notification_cursor c CROSS JOIN log_head h WHERE c.single AND h.single
 """)
 
 _OCCASION = msgspec.json.Decoder(Occasion)

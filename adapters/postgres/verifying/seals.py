@@ -65,7 +65,7 @@ class PostgresSeals:
 
     def last_position(self) -> int:
         """See `core.forensics.seals.sealing.SealedLog.last_position`."""
-        return int(self._one(select(log_head.c.position)) or 0)
+        return int(self._one(select(log_head.c.position).where(log_head.c.single)) or 0)
 
     def sealed_rows(self, first: int, last: int) -> bytes:
         """See `core.forensics.seals.sealing.SealedLog.sealed_rows`."""
@@ -87,9 +87,8 @@ class PostgresSeals:
         with ledger_errors(self._engine.url), self._engine.connect() as connection:
             # Both in one statement: another replica may be keeping the next seal.
             newest = _ROW.order_by(seal.c.number.desc()).limit(1).subquery()
-            both = select(
-                seal_head.c.number.label("head"), seal_head.c.digest, newest
-            ).outerjoin_from(seal_head, newest, true())
+            both = select(seal_head.c.number.label("head"), seal_head.c.digest, newest)
+            both = both.outerjoin_from(seal_head, newest, true()).where(seal_head.c.single)
             row = connection.execute(both).mappings().one_or_none()
         if row is None:
             raise BrokenChain("the seals", "nothing says which was kept last: seal_head is empty")

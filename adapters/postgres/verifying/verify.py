@@ -256,12 +256,16 @@ class _Walk:
         if row is not None:
             what = f"position {row['position']} follows position {row['before']}"
             self._add(_in_no_stream(FaultKind.POSITION, row["before"] + 1, what))
-        heads = self._connection.execute(select(log_head.c.position)).scalars().all()
-        if not heads:
+        found = self._connection.execute(select(log_head.c.single, log_head.c.position)).all()
+        heads: dict[bool, int] = {row.single: row.position for row in found}
+        if False in heads:
+            what = f"the table log_head has a second row, with position {heads[False]}"
+            self._add(_in_no_stream(FaultKind.LOG_HEAD, 0, what))
+        if True not in heads:
             what = "the table log_head has no row: where the log ends is not known"
             self._add(_in_no_stream(FaultKind.LOG_HEAD, 0, what))
             return
-        head: int = heads[0]
+        head = heads[True]
         upto = min(head, extent.last, _LAST - 1)  # a range ends one after its last
         expected = max(0, upto - extent.first + 1)
         if expected:

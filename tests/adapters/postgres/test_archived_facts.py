@@ -10,6 +10,7 @@ from psycopg import sql
 
 from bench.population.life import RULES
 from jobledger.adapters.forensics.archive_files import bundles
+from jobledger.adapters.postgres.connection.statements import end_of_log
 from jobledger.adapters.postgres.refolding.processes import shared_among
 from jobledger.adapters.postgres.report_v1.views import VERSION, VIEWS
 from jobledger.adapters.postgres.reports.projecting import rebuild as report_rebuild
@@ -163,8 +164,7 @@ def test_facts_of_a_rebuild_that_lack_an_event_do_not_count(site: Site) -> None:
     project_all(site.engine)
     before = told(site)
     last = site.ledger.store.read_stream(site.streams["failed"])[-1].position
-    real = report_rebuild._last_position  # noqa: SLF001 the moment at which a rebuild begins
     positions = iter([last - 1])
-    with patch.object(report_rebuild, "_last_position", lambda c: next(positions, real(c))):
+    with patch.object(report_rebuild, "end_of_log", lambda c: next(positions, end_of_log(c))):
         rebuild_reports(site.engine, RULES, leaving(site))
     assert told(site) == before

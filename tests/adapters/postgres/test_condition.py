@@ -9,10 +9,12 @@ from sqlalchemy import Engine, text
 
 from jobledger.adapters.ledger_wiring import open_ledger
 from jobledger.adapters.page_wiring import page_parts
+from jobledger.adapters.postgres.checks.busy import busy_jobs
 from jobledger.adapters.postgres.checks.housekeeping import CHECKS
 from jobledger.adapters.postgres.connection.engine import open_engine
 from jobledger.adapters.postgres.connection.statements import analyze_grown
 from jobledger.adapters.postgres.log.partitions import Partitions
+from jobledger.adapters.postgres.reports.projecting.checkpoint import report_lag
 from jobledger.adapters.postgres.verifying.condition import (
     Condition,
     TableCondition,
@@ -77,11 +79,37 @@ def test_it_is_said_that_nothing_tells_where_the_log_ends(
             asks()
 
 
-def test_a_second_checkpoint_confuses_nobody(owner: Engine, ledger_url: str) -> None:
+@pytest.mark.parametrize(
+    "row", ["report_checkpoint VALUES (false, 0, now())", "log_head VALUES (false, 777)"]
+)
+def test_a_second_row_confuses_nobody(owner: Engine, ledger_url: str, row: str) -> None:
+    """The table is asked for its true row, wherever it stands."""
+    opened = open_ledger(ledger_url, owner)
+    before = list(page_parts(opened).health())
     with tampering(ledger_url) as superuser:
-        superuser.execute("INSERT INTO report_checkpoint VALUES (false, 0, now())")
-    assert condition(owner).reported_to == 1
-    assert list(page_parts(open_ledger(ledger_url, owner)).health())
+        superuser.execute(f"INSERT INTO {row}".encode())
+        for table in ("log_head", "report_checkpoint"):  # so that the other comes first
+            superuser.execute(f"UPDATE {table} SET single = single WHERE single".encode())
+    assert (condition(owner).last_position, condition(owner).reported_to) == (1, 1)
+    assert list(page_parts(opened).health()) == before
+    assert (opened.store.last_position(), opened.seals.last_position()) == (1, 1)
+    assert busy_jobs(owner, timedelta(days=36500), 1)
+    assert report_lag(owner).last_position == 1
+
+
+def test_a_second_head_of_the_seals_confuses_nobody(owner: Engine, ledger_url: str) -> None:
+    with tampering(ledger_url) as superuser:
+        superuser.execute("INSERT INTO seal_head SELECT false, 9, digest FROM seal_head")
+    assert open_ledger(ledger_url, owner).seals.last_seal() is None
+
+
+def test_busy_jobs_say_that_nothing_tells_where_the_log_ends(
+    owner: Engine, ledger_url: str
+) -> None:
+    with tampering(ledger_url) as superuser:
+        superuser.execute("DELETE FROM log_head")
+    with pytest.raises(LedgerMisconfigured, match="row of log_head or report_checkpoint"):
+        busy_jobs(owner, timedelta(hours=1), 1)
 
 
 def test_the_service_sees_the_same(owner: Engine, ledger_url: str) -> None:

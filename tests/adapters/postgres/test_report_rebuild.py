@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Connection, Engine
 
 from bench.population.life import RULES
+from jobledger.adapters.postgres.connection.statements import end_of_log
 from jobledger.adapters.postgres.refolding import processes
 from jobledger.adapters.postgres.report_v1.views import VERSION
 from jobledger.adapters.postgres.reports.projecting import projector as report_projector
@@ -118,7 +119,7 @@ def test_a_projector_that_a_rebuild_has_turned_back_writes_again_what_was_lost(
         assert row is not None
         head = row[0]
         assert isinstance(head, int)
-        with patch.object(report_rebuild, "_last_position", lambda _: head - 60):
+        with patch.object(report_rebuild, "end_of_log", lambda _: head - 60):
             rebuild_reports(unreported, RULES)  # ahead of every try, so the last one turns back
         while projector.step(connection):
             pass
@@ -130,7 +131,6 @@ def test_a_job_that_begins_as_a_rebuild_does_is_in_it(
 ) -> None:
     project_all(unreported)
     youngest = "SELECT stream_id FROM event ORDER BY position DESC LIMIT 1"
-    real = report_rebuild._last_position  # noqa: SLF001 the moment between the two reads
     with admin(reported_url) as connection:
         connection.execute("SET session_replication_role = replica")  # past the triggers
         gone = connection.execute(
@@ -138,13 +138,13 @@ def test_a_job_that_begins_as_a_rebuild_does_is_in_it(
         ).fetchall()
 
         def begins(asked: Connection) -> int:
-            position = real(asked)
+            position = end_of_log(asked)
             while gone:
                 values = psycopg.sql.SQL("INSERT INTO stream VALUES (%s, %s, %s, %s)")
                 connection.execute(values, gone.pop())
             return position
 
-        with patch.object(report_rebuild, "_last_position", begins):
+        with patch.object(report_rebuild, "end_of_log", begins):
             rebuild_reports(unreported, RULES)
     assert differences(unreported) == []
 

@@ -7,6 +7,7 @@ from sqlalchemy import Engine
 
 from bench.population.life import RULES
 from bench.sample import END
+from jobledger.adapters.ledger_wiring import reports_engine
 from jobledger.adapters.postgres.connection.engine import open_engine
 from jobledger.adapters.postgres.reports.asking.asking import ask
 from jobledger.adapters.postgres.reports.asking.catalogue import REPORTS
@@ -154,6 +155,21 @@ def test_a_report_says_so_if_it_is_not_known_up_to_where_it_tells(
     asked = Question(since=END - timedelta(days=1), until=END)
     with pytest.raises(LedgerMisconfigured, match="row of log_head or report_checkpoint is gone"):
         ask(unreported, REPORTS["durations"], asked)
+
+
+def test_a_report_says_so_if_two_rows_tell_up_to_where_it_tells(
+    unreported: Engine, reported_url: str
+) -> None:
+    """Its role sees the views alone, which tell no true row from another."""
+    project_all(unreported)
+    asked = Question(since=END - timedelta(days=1), until=END)
+    with tampering(reported_url) as superuser:
+        superuser.execute("INSERT INTO log_head VALUES (false, 777)")
+    assert ask(unreported, REPORTS["durations"], asked).events < 777
+    of_views = reports_engine(reported_url, time_limit_seconds=20)
+    with of_views as engine, pytest.raises(LedgerMisconfigured, match="or not the only one"):
+        ask(engine, REPORTS["durations"], asked)
+    assert found(unreported) == []
 
 
 def test_a_fact_that_cannot_be_read_for_its_instant_is_found_and_put_right(

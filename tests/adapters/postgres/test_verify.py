@@ -333,8 +333,10 @@ def test_a_changed_end_of_the_log_is_found(filled: Engine, ledger_url: str, posi
     assert kinds(filled) == {FaultKind.LOG_HEAD}
 
 
-def test_a_log_without_its_end_is_found(filled: Engine, ledger_url: str) -> None:
-    tamper(ledger_url, "DELETE FROM log_head")
+@pytest.mark.parametrize("change", ["DELETE FROM", "INSERT INTO"])
+def test_a_log_without_its_one_end_is_found(filled: Engine, ledger_url: str, change: str) -> None:
+    rest = " VALUES (false, 777)" if change == "INSERT INTO" else ""
+    tamper(ledger_url, f"{change} log_head{rest}")
     assert kinds(filled) == {FaultKind.LOG_HEAD}
 
 

@@ -21,18 +21,19 @@ GONE = whole_row(NAME, KEY, is_there=False)
 
 _CHECKPOINT = text(
     "SELECT c.position, c.recorded_at, h.position AS head"
-    " FROM report_checkpoint c CROSS JOIN log_head h WHERE c.single"
+    " FROM report_checkpoint c CROSS JOIN log_head h WHERE c.single AND h.single"
 )
 _LAG = text(
     "SELECT h.position AS last_position, c.position AS projected_position,"
     " CASE WHEN h.position <= c.position THEN 0 ELSE greatest(0, date_part('epoch', now() -"
     " (SELECT e.recorded_at FROM event e WHERE e.position > c.position"
     " ORDER BY e.position LIMIT 1))) END AS seconds"
-    " FROM report_checkpoint c CROSS JOIN log_head h WHERE c.single"
+    " FROM report_checkpoint c CROSS JOIN log_head h WHERE c.single AND h.single"
 )
 _ROWS = text(
     "SELECT c.single, c.position, c.recorded_at, h.position AS head, e.recorded_at AS expected"
-    " FROM report_checkpoint c CROSS JOIN log_head h LEFT JOIN event e ON e.position = c.position"
+    " FROM report_checkpoint c JOIN log_head h ON h.single"
+    " LEFT JOIN event e ON e.position = c.position"
     " ORDER BY c.single"
 )
 _REMOVE_OTHERS = text("DELETE FROM report_checkpoint WHERE NOT single")

@@ -18,7 +18,7 @@ from jobledger.adapters.postgres.connection.engine import APP_ROLE
 from jobledger.adapters.postgres.connection.errors import ledger_errors
 from jobledger.adapters.postgres.connection.lock_holders import told_holder
 from jobledger.adapters.postgres.connection.pooler import require_own_session
-from jobledger.adapters.postgres.connection.statements import one_column
+from jobledger.adapters.postgres.connection.statements import end_of_log, one_column
 from jobledger.adapters.postgres.refolding.processes import shared_among
 from jobledger.adapters.postgres.reports.projecting.archived import ArchivedJobs, archived_rows
 from jobledger.adapters.postgres.reports.projecting.checkpoint import (
@@ -113,7 +113,7 @@ def rebuild_reports(
                 mend_checkpoint(owner)
             read_checkpoint(connection)  # without it no swap can come about
             connection.execute(text("SELECT prepare_reports_v1()"))
-            upto = _last_position(connection)  # first: a job that begins now is caught up with
+            upto = end_of_log(connection)  # first: a job that begins now is caught up with
             streams = connection.execute(select(heads.c.stream_id)).scalars().all()
             try:
                 fill = partial(_fill_share, upto, rules)
@@ -222,7 +222,7 @@ def _swap(connection: Connection, upto: int, rules: Rules) -> None:
         if _is_held(connection, pause):
             continue
         tries += 1
-        last = _last_position(connection)
+        last = end_of_log(connection)
         came = select(event.c.stream_id).distinct().where(event.c.position > upto)
         streams = connection.execute(came.where(event.c.position <= last)).scalars().all()
         _fill(connection, streams, last, rules)
@@ -258,11 +258,6 @@ def _swapped(connection: Connection, upto: int, *, turn_back: bool) -> bool:
         if getattr(error.orig, "sqlstate", None) not in _LOCKED:
             raise
         return False
-
-
-def _last_position(connection: Connection) -> int:
-    last: int = connection.execute(text("SELECT position FROM log_head")).scalar_one()
-    return last
 
 
 def _recorded_at(connection: Connection, position: int) -> object:
