@@ -75,5 +75,17 @@ def test_where_pods_report_is_looked_at_if_they_are_told_of_it(site: Site) -> No
     assert "Service jobledger/jobledger-trainer-status, named by" in wrong["progress-server"]
 
 
+def test_what_cannot_be_read_is_told_once_and_hides_nothing_else(
+    terminal: Terminal, ledger_url: str
+) -> None:
+    with tampering(ledger_url) as superuser:
+        superuser.execute("DELETE FROM log_head")
+    at = terminal.with_environment(DATABASE_URL=ledger_url)
+    words = "doctor", "--only", "database", "--output", "json"
+    told = json.loads(at.jobledger(*words, code=ExitCode.FOUND_WRONG).out)
+    assert [row["check"] for row in told if row["state"] == "error"] == ["condition", "slowed-jobs"]
+    assert {"status-of-log", "leases"} <= {row["check"] for row in told}
+
+
 def test_a_wrong_word_is_refused(terminal: Terminal) -> None:
     terminal.jobledger("doctor", "--only", "luck", code=ExitCode.USAGE)

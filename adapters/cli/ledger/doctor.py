@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterator
 from datetime import timedelta
-from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -33,6 +32,7 @@ from jobledger.adapters.postgres.refolding.rebuilding import compare
 from jobledger.adapters.postgres.verifying.condition import condition
 from jobledger.adapters.postgres.verifying.orphans import orphans
 from jobledger.adapters.telemetry.clock import SystemClock
+from jobledger.core.errors import JobledgerError, LedgerUnavailable
 from jobledger.core.forensics.findings import Check, Finding, error, warning
 
 SAMPLE_JOBS = 200
@@ -95,7 +95,7 @@ def _all(found: Patient, *, full: bool) -> Iterator[Answer]:
 def _of_database(found: Patient, *, full: bool) -> Iterator[Answer]:
     opened = found.opened
     assert opened is not None
-    yield from asked(housekeeping.CHECKS, cache(lambda: condition(opened.engine)))
+    yield from of_condition(opened)
     yield from asked(guards.CHECKS, lambda: opened.engine)
     yield from asked((DATABASE_CLOCK,), lambda: found)
     yield from asked((RAY_HEADS, LOG_CLOCK), lambda: opened.engine)
@@ -105,6 +105,24 @@ def _of_database(found: Patient, *, full: bool) -> Iterator[Answer]:
     folds = FOLD_ALL if full else FOLD_SOME
     yield from asked((folds,), lambda: found)
     yield from asked(OF_JOBS, lambda: found)
+
+
+def of_condition(opened: Ledger) -> Iterator[Answer]:
+    """Yield what the condition of the database shows; or, once, that it cannot be asked.
+
+    Raises:
+        LedgerUnavailable: the database does not answer, so that nothing else can be asked either.
+    """
+    try:
+        state = condition(opened.engine)
+    except LedgerUnavailable:
+        raise
+    except JobledgerError as problem:
+        what = f"it could not be asked: {problem}"
+        yield *CONDITION, [error(CONDITION[0], what, f"mend that first; not made are {_LEFT_OUT}")]
+        return
+    yield *CONDITION, []
+    yield from asked(housekeeping.CHECKS, lambda: state)
 
 
 def database_clock(found: Patient) -> Iterator[Finding]:
@@ -159,6 +177,9 @@ REACHED = {
 }
 """What comes before all other checks of the database and of the cluster."""
 
+CONDITION = ("condition", "Can the condition of the database be read?")
+_LEFT_OUT = ", ".join(check.name for check in housekeeping.CHECKS)
+
 DATABASE_CLOCK: Check[Patient] = Check(
     name="database-clock",
     asks="Do this clock and the database's agree?",
@@ -179,6 +200,7 @@ FOLD_ALL: Check[Patient] = Check(
 def catalogue() -> Iterator[tuple[str, str, str]]:
     """Yield where each check looks, its name, and what it asks, for the documents."""
     yield "database", "schema", REACHED["schema"]
+    yield "database", *CONDITION
     of_database: tuple[Check[Any], ...] = (
         *housekeeping.CHECKS,
         *guards.CHECKS,
