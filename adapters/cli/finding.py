@@ -87,6 +87,12 @@ def matches(
     return history.jobs(replace(anywhere, stream_id=StreamId(UUID(given))), most)
 
 
+def tell_more(limit: int, what: str) -> None:
+    """Say that a list was cut off."""
+    told = f"there are more than {limit:,} {what}; a higher --limit shows them"
+    errors.print(Text(told, style="yellow"), soft_wrap=True)
+
+
 def youngest(history: History, wanted: JobFilter, most: int = JOBS_MAX) -> Sequence[JobRow]:
     """Return jobs, the youngest first; say so if there are more than are looked at."""
     rows = history.jobs(wanted, most + 1)

@@ -106,6 +106,14 @@ def test_imported_jobs_are_listed_and_told_as_copies(
     assert [(row["name"], row["imported"]) for row in narrowed] == [("failed", True)]
     assert json.loads(elsewhere.jobledger("get", "--open", "-o", "json").out) == []
     assert json.loads(elsewhere.jobledger("get", "-n", "other", "-o", "json").out) == []
+    for words, names, more in (
+        (("--limit", "1"), ["goes-on"], True),
+        (("--limit", "1", "--phase", "failed"), ["failed"], False),
+        (("--limit", "2"), ["goes-on", "failed"], False),
+    ):
+        cut = elsewhere.jobledger("get", *words)
+        assert [line.split()[2] for line in cut.out.splitlines()[1:]] == names
+        assert ("there are more than 1 like that" in cut.err) == more
     told = elsewhere.jobledger("explain", "goes-on").out
     assert "a copy, as it was exported; all of it: jobledger history ml/goes-on --all" in told
     followed = elsewhere.jobledger("history", "goes-on", "--follow")

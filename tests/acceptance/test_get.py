@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from jobledger.adapters.cli.exit_codes import ExitCode
+from tests.adapters.cli.test_pending_of_a_namespace import OTHERS, fill
 from tests.support import rayjob_builders
 from tests.support import rayjob_stories as stories
 from tests.support.ledgers import app_engine, postgres_ledger
@@ -66,6 +67,23 @@ def test_it_is_said_that_more_jobs_are_like_that(filled: Terminal) -> None:
     assert "like that" not in filled.jobledger("get", "--limit", "2").err
 
 
+def test_it_is_said_that_more_are_pending(terminal: Terminal, ledger_url: str) -> None:
+    with app_engine(ledger_url) as engine:
+        filled = postgres_ledger(engine)
+        filled.take_all_shards()
+        fill(filled)
+    at = terminal.with_environment(DATABASE_URL=ledger_url)
+    for words, shown, more in (
+        (("--limit", "1"), 1, True),
+        (("--limit", "1", "-n", "ml"), 1, True),
+        (("--limit", "2", "-n", "ml"), 2, False),
+        ((), OTHERS + 2, False),
+    ):
+        told = at.jobledger("decisions", *words)
+        assert len(told.out.splitlines()) == 1 + shown
+        assert ("there are more than 1 pending" in told.err) == more
+
+
 @pytest.mark.parametrize("asked", [("get",), ("get", "ft"), ("get", "ml/ft")])
 def test_a_job_that_was_deleted_before_it_ended_is_not_shown_as_running(
     filled: Terminal, asked: tuple[str, ...]
@@ -84,6 +102,8 @@ def test_an_imported_job_is_shown_as_what_it_is(filled: Terminal) -> None:
     assert "silent-for-a-while" in shown.out
     (row,) = json.loads(filled.jobledger("get", "ml/silent-for-a-while", "-o", "json").out)
     assert row["name"] == "silent-for-a-while"
+    assert "more than 2 like that" in filled.jobledger("get", "--limit", "2").err, "of both kinds"
+    assert "like that" not in filled.jobledger("get", "--limit", "3").err
     told = filled.jobledger("get", "silent-for-a-while", "--open")
     assert (told.out, "no job is like that" in told.err) == ("", True)
 

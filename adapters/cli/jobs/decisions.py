@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 from jobledger.adapters.cli.exit_codes import ExitCode
 from jobledger.adapters.cli.files.dossiers import ledger_to_read, tell_archived
 from jobledger.adapters.cli.files.job_names import complete_job
-from jobledger.adapters.cli.finding import find_job, matches, named, youngest
+from jobledger.adapters.cli.finding import find_job, matches, named, tell_more, youngest
 from jobledger.adapters.cli.options import (
     LIMIT_MAX,
     ClusterOption,
@@ -41,7 +41,9 @@ def decisions(
     ] = None,
     namespace: NamespaceOption = "",
     cluster: ClusterOption = "",
-    limit: Annotated[int, typer.Option(help="At most so many.", min=1, max=LIMIT_MAX)] = 200,
+    limit: Annotated[
+        int, typer.Option(help="At most so many pending ones.", min=1, max=LIMIT_MAX)
+    ] = 200,
     output: OutputOption = Output.TABLE,
     database_url: DatabaseUrl = "",
     data_dir: DataDir = None,
@@ -58,7 +60,10 @@ def decisions(
             ]
         else:
             wanted = JobFilter(cluster=cluster, namespace=namespace, open_only=True)
-            rows = pending_of(opened.pending, opened.history, wanted, limit)
+            rows = pending_of(opened.pending, opened.history, wanted, limit + 1)
+            if len(rows) > limit:
+                rows = rows[:limit]
+                tell_more(limit, "pending")
     show(output, rows, COLUMNS, "no decision is pending" if job is None else "no decisions")
 
 

@@ -19,7 +19,7 @@ from jobledger.adapters.cli.files.known_ledgers import (
     remember,
     told_of_others,
 )
-from jobledger.adapters.cli.finding import EVERY, called, matches
+from jobledger.adapters.cli.finding import EVERY, called, matches, tell_more
 from jobledger.adapters.cli.holdings import Held, held_of
 from jobledger.adapters.cli.jobs.standing import failed_of, phase_shown, suggest_explain
 from jobledger.adapters.cli.options import (
@@ -123,8 +123,7 @@ def get(
     columns = (*COLUMNS, "progress") if far else COLUMNS
     show(output, list(_all_shown(listed, held, far, output)), columns, "no jobs found")
     if listed.more:
-        told = f"there are more than {limit:,} like that; a higher --limit shows them"
-        errors.print(Text(told, style="yellow"), soft_wrap=True)
+        tell_more(limit, "like that")
     if output is Output.TABLE:
         for one in held.values():
             name = f"{one.row.kind} {one.row.namespace}/{one.row.name}"
@@ -140,46 +139,56 @@ class _Listed(NamedTuple):
     imported: Sequence[JobRow] = ()
     """Jobs of other ledgers, as they were when they were exported."""
     more: bool = False
-    """Whether there are more of its own than were asked for."""
+    """Whether there are more than were asked for."""
 
 
 def _like(opened: Ledger, wanted: JobFilter, limit: int) -> _Listed:
     """Return the jobs like that; say so if there is none."""
     found = opened.history.jobs(wanted, limit + 1)
-    own, more = found[:limit], len(found) > limit
-    imported = _imported(opened, wanted, limit - len(own), {row.uid for row in own})
+    own = found[:limit]
+    of_others = _imported(opened, wanted, limit + 1 - len(found), {row.uid for row in own})
+    imported = of_others[: limit - len(own)]
     if not own and not imported:
         _tell_none(is_narrowed=wanted != EVERY)
-    return _Listed(own, imported, more)
+    if imported:
+        names = ", ".join(f"{one.namespace}/{one.name}" for one in imported)
+        errors.print(Text(f"imported, and told as when exported: {names}"), soft_wrap=True)
+    return _Listed(own, imported, more=len(found) + len(of_others) > limit)
 
 
 def _imported(opened: Ledger, wanted: JobFilter, limit: int, own: Collection[str]) -> list[JobRow]:
-    """Return the imported jobs like that, as their bundles tell them; say which these are.
+    """Return the imported jobs like that, as their bundles tell them.
 
     One whose bundle was changed since, or is of a newer program, is left out with a word.
 
     Args:
         opened: the ledger.
-        wanted: which jobs are asked for; in an import nothing is left to do.
+        wanted: which jobs are asked for.
         limit: so many at most.
         own: UIDs of jobs that are the ledger's own.
     """
-    if wanted.open_only or wanted.kept_only or limit <= 0:
-        return []
-    found = []
-    for one in opened.imports.latest(limit, wanted.namespace, wanted.cluster):
+    found: list[JobRow] = []
+    if wanted.open_only or wanted.kept_only:
+        return found  # no need to read them
+    for one in opened.imports.latest(wanted.namespace, wanted.cluster):
+        if len(found) >= limit:
+            break
+        if one.uid in own:
+            continue
         try:
             row = _row(of_bundle(one.bundle(), one.name))
         except (BrokenChain, UnknownEventType) as error:
             said = f"the imported job {one.namespace}/{one.name} cannot be listed: {error}"
             errors.print(Text(said), style="yellow", soft_wrap=True)
             continue
-        if one.uid not in own and wanted.phase in ("", row.phase):
+        if _is_like(row, wanted):
             found.append(row)
-    if found:
-        names = ", ".join(f"{one.namespace}/{one.name}" for one in found)
-        errors.print(Text(f"imported, and told as when exported: {names}"), soft_wrap=True)
     return found
+
+
+def _is_like(row: JobRow, wanted: JobFilter) -> bool:
+    """Return whether an imported job is like that: in an import nothing is left to do."""
+    return not (wanted.open_only or wanted.kept_only) and wanted.phase in ("", row.phase)
 
 
 def _row(found: Dossier) -> JobRow:
@@ -245,7 +254,7 @@ def _named(opened: Ledger, job: str, wanted: JobFilter, limit: int) -> _Listed:
         return _Listed(found[:limit], more=len(found) > limit)
     of_import = from_ledger(opened, job, *where)
     row = _row(of_import)
-    if wanted.open_only or wanted.kept_only or wanted.phase not in ("", row.phase):
+    if not _is_like(row, wanted):
         _tell_none(is_narrowed=True)
         return _Listed(())
     errors.print(Text(f"{of_import.origin}; the job is none of this ledger's"), soft_wrap=True)

@@ -127,10 +127,10 @@ class Imports:
             row = connection.execute(query).mappings().one_or_none()
         return None if row is None else ImportedJob(**row)
 
-    def latest(self, limit: int, namespace: str = "", cluster: str = "") -> Iterator[ImportedJob]:
-        """Yield the jobs that were imported last, of a namespace and a cluster if one is given."""
+    def latest(self, namespace: str = "", cluster: str = "") -> Iterator[ImportedJob]:
+        """Yield imported jobs, the last one first, of a namespace and a cluster if one is given."""
         columns = imported_job.c
-        query = select(columns.stream_id).order_by(columns.imported_at.desc()).limit(limit)
+        query = select(columns.stream_id).order_by(columns.imported_at.desc())
         for column, wanted in ((columns.namespace, namespace), (columns.cluster, cluster)):
             query = query.where(column == wanted) if wanted else query
         streams = one_column(self._engine, query)
