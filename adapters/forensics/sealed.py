@@ -165,15 +165,19 @@ def check_seals(
             faults.extend(_without_copy(upto, directory))
     if inside is not None:
         faults.append(_fault(inside))
+    copies: Copies | None = None
+    damaged: list[Broken] = []
+    if directory is not None:
+        with _noted(damaged, SealFault.ARCHIVE):
+            copies = _copies(log, directory)
     with _noted(faults, SealFault.ARCHIVE):
-        copies = _copies(log, directory) if directory is not None else None
         faults.extend(broken_archives(log.archives(), told, judge, copies))
     name = getattr(judge, "name", "") if judge is not None else ""
     return SealReport(
         seals=len(told),
         sealed_to=told[-1].last if told else 0,
         signed_by=name,
-        faults=tuple(_first_of_each(faults)),
+        faults=(*_first_of_each(faults), *damaged),
     )
 
 

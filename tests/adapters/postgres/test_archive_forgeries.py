@@ -151,6 +151,8 @@ def test_a_changed_copy_of_a_record_hides_nothing_else(site: Site) -> None:
     copy.write_text(copy.read_text().replace("1", "2"), encoding="utf-8")
     site.tamper("UPDATE event SET actor = 'nobody' WHERE stream_id = %s", site.streams["busy"])
     assert site.faults() == ["link", "archive"]
+    site.tamper("UPDATE archive SET made_at = made_at - interval '1 day'")
+    assert site.faults() == ["link", "archive", "archive"], "the record, and the copy"
 
 
 def test_a_changed_file_is_found(site: Site) -> None:
