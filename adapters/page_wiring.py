@@ -85,7 +85,9 @@ class LedgerReports:
         """See `adapters.http.page.parts.Reports.listed`."""
         return [_named(report) for report in REPORTS.values()]
 
-    def ask(self, name: str, by: str, since: Instant, until: Instant, most: int = 0) -> ReportTold:
+    def ask(
+        self, name: str, by: str, since: Instant, until: Instant, most: int | None = None
+    ) -> ReportTold:
         """See `adapters.http.page.parts.Reports.ask`."""
         report = REPORTS[name]
         dimensions = (by,) if by else report.default_by
@@ -99,7 +101,7 @@ class LedgerReports:
             until=until,
             by=dimensions,
             thresholds={item.name: item.default for item in report.thresholds},
-            limit=most or limit,
+            limit=limit if most is None else most,
         )
         if not self._turn.acquire(timeout=REPORT_SECONDS):
             raise LedgerUnavailable("other reports are being computed; ask again")

@@ -60,6 +60,9 @@ PHASES = tuple(
 )
 """The phases that a job of any kind may be in, but for that of one that has none yet."""
 
+NEW = "New"
+"""What a job that is in no phase yet is called for people."""
+
 ROLES = merged(kind.log.roles for kind in KINDS.values())
 """The events of all kinds by the role that they play."""
 

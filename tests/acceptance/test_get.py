@@ -12,7 +12,7 @@ from jobledger.adapters.cli.exit_codes import ExitCode
 from tests.adapters.cli.test_pending_of_a_namespace import OTHERS, fill
 from tests.support import rayjob_builders
 from tests.support import rayjob_stories as stories
-from tests.support.ledgers import app_engine, postgres_ledger
+from tests.support.ledgers import app_engine, postgres_ledger, tampering
 from tests.support.processes import Terminal
 from tests.support.rayjob_builders import manifest_gone
 from tests.support.recorded import append_records, job_called, recorded
@@ -65,6 +65,19 @@ def test_runs_of_a_name_are_narrowed_as_all_jobs_are(filled: Terminal) -> None:
 def test_it_is_said_that_more_jobs_are_like_that(filled: Terminal) -> None:
     assert "there are more than 1 like that" in filled.jobledger("get", "--limit", "1").err
     assert "like that" not in filled.jobledger("get", "--limit", "2").err
+
+
+def test_jobs_in_no_phase_are_listed_as_the_page_lists_them(
+    filled: Terminal, ledger_url: str
+) -> None:
+    assert json.loads(filled.jobledger("get", "--phase", "New", "-o", "json").out) == []
+    with tampering(ledger_url) as superuser:
+        superuser.execute("UPDATE job SET phase = '' WHERE uid = 'uid-of-first'")
+    for words in (("get",), ("get", "ft")):
+        told = json.loads(filled.jobledger(*words, "--phase", "new", "-o", "json").out)
+        assert [row["uid"] for row in told] == ["uid-of-first"]
+    filled.jobledger("import", str(BUNDLE))
+    assert "imported" not in filled.jobledger("get", "--phase", "new").err
 
 
 def test_it_is_said_that_more_are_pending(terminal: Terminal, ledger_url: str) -> None:

@@ -42,7 +42,7 @@ from jobledger.core.errors import BrokenChain, ClusterError, UnknownEventType
 from jobledger.core.forensics.bundles.dossier import Dossier
 from jobledger.core.jobs.history.progress import ShownProgress, progress_in_short
 from jobledger.core.jobs.rows import JobRow
-from jobledger.core.kinds import PHASES
+from jobledger.core.kinds import NEW, PHASES
 from jobledger.core.ports.history import JobFilter
 from jobledger.core.projections.view import View, advance
 from jobledger.core.values.ids import StreamId
@@ -111,7 +111,8 @@ def get(
         wanted = JobFilter(
             cluster=cluster,
             namespace=namespace,
-            phase=known,
+            phase="" if known == NEW else known,
+            new_only=known == NEW,
             open_only=open_only,
             kept_only=kept_only,
         )
@@ -188,7 +189,9 @@ def _imported(opened: Ledger, wanted: JobFilter, limit: int, own: Collection[str
 
 def _is_like(row: JobRow, wanted: JobFilter) -> bool:
     """Return whether an imported job is like that: in an import nothing is left to do."""
-    return not (wanted.open_only or wanted.kept_only) and wanted.phase in ("", row.phase)
+    if wanted.open_only or wanted.kept_only:
+        return False
+    return not row.phase if wanted.new_only else wanted.phase in ("", row.phase)
 
 
 def _row(found: Dossier) -> JobRow:
@@ -234,10 +237,10 @@ def _shown(
 
 
 def _phase(given: str) -> str:
-    """Return a phase as the ledger writes it; end with a message if there is none of that name."""
-    known = {phase.lower(): phase for phase in PHASES}
+    """Return a phase as it is written; end with a message if there is none of that name."""
+    known = {phase.lower(): phase for phase in (NEW, *PHASES)}
     if given and given.lower() not in known:
-        fail(f"no phase {given!r}; there are {', '.join(PHASES)}", ExitCode.USAGE)
+        fail(f"no phase {given!r}; there are {NEW}, {', '.join(PHASES)}", ExitCode.USAGE)
     return known.get(given.lower(), "")
 
 

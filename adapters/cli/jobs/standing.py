@@ -9,7 +9,7 @@ from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.forensics.bundles.dossier import ReadEvent
 from jobledger.core.jobs.history.progress import progress_in_words
 from jobledger.core.jobs.rows import JobRow
-from jobledger.core.kinds import KINDS
+from jobledger.core.kinds import KINDS, NEW
 
 FAILED = frozenset({"Failed", "ValidationFailed", "JobsBuildFailed", "JobsCreationFailed"})
 """Phases of jobs of which one asks why."""
@@ -21,7 +21,7 @@ def phase_shown(row: JobRow) -> str:
     So `get` and `history` have it; JSON has phase and deletion each by itself.
     """
     is_cut_off = row.deleted_at is not None and row.ended_at is None
-    return f"deleted while {row.phase or 'New'}" if is_cut_off else row.phase
+    return f"deleted while {row.phase or NEW}" if is_cut_off else row.phase
 
 
 def tell_standing(row: JobRow | None, events: Sequence[ReadEvent]) -> None:

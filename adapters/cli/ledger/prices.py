@@ -66,12 +66,14 @@ def _prices(file: Path) -> Iterator[Price]:
     """Yield the lines of a file; end with a message that names the line if one is no price."""
     with file.open(encoding="utf-8-sig", newline="") as opened:  # spreadsheets write a mark first
         reader = csv.DictReader(opened)
-        if sorted(reader.fieldnames or ()) != sorted(COLUMNS):
+        columns = list(reader.fieldnames or ())
+        if sorted(columns[:-1] if columns[-1:] == [""] else columns) != sorted(COLUMNS):
             fail(f"{file} has not the columns {', '.join(COLUMNS)}", ExitCode.USAGE)
         known: set[tuple[object, ...]] = set()
         for row in reader:
             where = f"{file}, line {reader.line_num}"
-            if None in row:  # 0,12 for 0.12 would be a price of nothing
+            # 0,12 for 0.12 would be a price of nothing; an empty cell spreadsheets write
+            if row.get("") or any(row.get(None, ())):
                 fail(f"{where} has more than {len(COLUMNS)} cells", ExitCode.USAGE)
             price = _price(row, where)
             key = (price.resource, price.accelerator, price.valid_from)

@@ -45,13 +45,12 @@ from jobledger.adapters.telemetry.clock import SystemClock
 from jobledger.core.catalogue import read_event
 from jobledger.core.forensics.bundles.dossier import Dossier
 from jobledger.core.forensics.story.explain import causes
-from jobledger.core.forensics.story.moment import Moment, at_instant, at_version
+from jobledger.core.forensics.story.moment import Moment, at_instant, at_version, version_in
 from jobledger.core.forensics.story.timeline import QUIET, Line, timeline
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.log.envelope import EventRecord, StoredEvent
 from jobledger.core.projections.view import View, advance
 
-VERSION_DIGITS_MAX = 9
 FOLLOW_SECONDS = 1.0
 """Pause between two looks for new events."""
 
@@ -141,13 +140,14 @@ def _shown(lines: Iterable[Line], *, everything: bool) -> list[Line]:
 
 def _moment(found: Dossier, at: str) -> Moment:
     events = found.read()
-    if not at.isdecimal() or len(at) > VERSION_DIGITS_MAX:
+    version = version_in(at)
+    if version is None:
         when = instant(at)
         if when > SystemClock().now():
             fail(f"{at} is in the future; without --at it is told up to now", ExitCode.USAGE)
         return at_instant(events, when)
     try:
-        return at_version(events, int(at))
+        return at_version(events, version)
     except IndexError as error:
         fail(str(error), ExitCode.NOT_FOUND)
 

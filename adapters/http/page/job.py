@@ -28,7 +28,7 @@ from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent
 from jobledger.core.forensics.story.account import Account
 from jobledger.core.forensics.story.causes import counted_as
 from jobledger.core.forensics.story.explain import explained
-from jobledger.core.forensics.story.moment import Moment, at_instant, at_version
+from jobledger.core.forensics.story.moment import Moment, at_instant, at_version, version_in
 from jobledger.core.forensics.story.timeline import QUIET, Line, timeline
 from jobledger.core.jobs.rows import DecisionRow, JobRow
 from jobledger.core.kinds import ROLES, retry_words
@@ -237,9 +237,9 @@ def moment_of(found: Dossier, at: str) -> Moment:
         NotFound: there is no such version.
     """
     events = found.read()
-    if at.isascii() and at.isdecimal() and len(at) <= 9:  # noqa: PLR2004  # digits of a version
+    if (version := version_in(at)) is not None:
         try:
-            return at_version(events, int(at))
+            return at_version(events, version)
         except IndexError as error:
             raise NotFound(f"{error}.") from error
     instant = parse_rfc3339(at)

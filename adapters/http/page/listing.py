@@ -14,7 +14,7 @@ from jobledger.adapters.http.api.parameters import Asked, Parameter, ParameterKi
 from jobledger.adapters.http.page.parts import PageParts, asked
 from jobledger.adapters.http.page.rendering import address, page_for, unless_known
 from jobledger.core.jobs.failures.rules import CAUSES
-from jobledger.core.kinds import KINDS, PHASES
+from jobledger.core.kinds import KINDS, NEW, PHASES
 from jobledger.core.ports.history import History, JobFilter
 from jobledger.core.values.instants import Instant
 
@@ -32,7 +32,6 @@ COUNTS_PATIENCE = 0.1
 """Seconds that a page waits for its counts; if they take longer, they come with the next news."""
 
 _TEXTS = ("q", "cluster", "namespace")
-NEW = "New"
 """How the phase of a job that has none yet is called."""
 
 _CHOICES = {

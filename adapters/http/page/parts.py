@@ -67,10 +67,12 @@ class Reports(Protocol):
     def listed(self) -> Sequence[ReportNamed]:
         """Return all there are."""
 
-    def ask(self, name: str, by: str, since: Instant, until: Instant, most: int = 0) -> ReportTold:
+    def ask(
+        self, name: str, by: str, since: Instant, until: Instant, most: int | None = None
+    ) -> ReportTold:
         """Return the answer of a report; `by` is empty or one of its dimensions.
 
-        Of its rows at most so many; 0: as many as a page shows.
+        Of its rows at most so many; None: as many as a page shows.
 
         Raises:
             KeyError: there is no such report, or no such dimension of it.

@@ -36,7 +36,8 @@ FIELDS = (
 )
 HOUR_TENTH = 360
 """From so many seconds on what was held of a resource is told in hours, as the command does."""
-CSV_ROWS_MAX = 100_000
+CSV_ROWS_MAX = 20_000
+"""They are in memory, of several downloads at a time."""
 LONGER = {"90d": timedelta(days=90), "365d": timedelta(days=365)}
 
 
@@ -98,7 +99,7 @@ def as_csv(parts: PageParts, request: Request) -> Response:
 
 
 def _answer(
-    parts: PageParts, request: Request, most: int = 0
+    parts: PageParts, request: Request, most: int | None = None
 ) -> tuple[ReportNamed, ReportTold, Mapping[str, str]]:
     given, reports = asked(request, *FIELDS), _reports(parts)
     name, by, period = request.path_params["name"], given.text("by"), given.text("period")

@@ -15,6 +15,9 @@ from jobledger.core.kinds import part_of
 from jobledger.core.projections.view import View, advance
 from jobledger.core.values.instants import Instant
 
+VERSION_DIGITS_MAX = 9
+"""Digits of a version; a number with more is none of any job."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
@@ -60,6 +63,12 @@ class Moment:
 def at_instant(events: Sequence[ReadEvent], at: Instant) -> Moment:
     """Return the job as it was, and as it was known, at an instant."""
     return _moment(at, _occurred(events, at), _recorded(events, at))
+
+
+def version_in(text: str) -> int | None:
+    """Return the version that a text is; None if it is none, but an instant say."""
+    is_one = text.isascii() and text.isdecimal() and len(text) <= VERSION_DIGITS_MAX
+    return int(text) if is_one else None
 
 
 def at_version(events: Sequence[ReadEvent], version: int) -> Moment:

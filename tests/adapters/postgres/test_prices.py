@@ -90,13 +90,15 @@ def test_rows_are_grouped_by_a_label_and_by_accelerator(owner: Engine) -> None:
     assert {row["accelerator"] for row in asked(owner, "accelerator").rows} == {"", GPU}
 
 
+@pytest.mark.parametrize("ends", [("", ""), ("", ","), (",", ","), (",", "")])
 def test_the_command_puts_a_list_in_place_of_another(
-    owner: Engine, reported_url: str, tmp_path: Path
+    owner: Engine, reported_url: str, tmp_path: Path, ends: tuple[str, str]
 ) -> None:
+    """Spreadsheets write a mark first, and an empty cell for a column that was looked at."""
     put_prices(owner, [price("memory", 9)])
     file = tmp_path / "prices.csv"
-    listed = "resource,accelerator,valid_from,price_per_hour\ncpu,,2020-01-01,0.04\n"
-    file.write_text(listed, encoding="utf-8-sig")  # as spreadsheets write it
+    head, line = "resource,accelerator,valid_from,price_per_hour", "cpu,,2020-01-01,0.04"
+    file.write_text(f"{head}{ends[0]}\n{line}{ends[1]}\n", encoding="utf-8-sig")
     runner = CliRunner()
     told = runner.invoke(app, ["prices", "--from", str(file), "--database-url", reported_url])
     assert told.exit_code == 0, told.output

@@ -6,7 +6,13 @@ from datetime import timedelta
 import pytest
 
 from jobledger.core.forensics.bundles.dossier import Dossier, ReadEvent, reader_of
-from jobledger.core.forensics.story.moment import Moment, PartKnown, at_instant, at_version
+from jobledger.core.forensics.story.moment import (
+    Moment,
+    PartKnown,
+    at_instant,
+    at_version,
+    version_in,
+)
 from jobledger.core.jobs.rows import JobRow
 from jobledger.core.kinds import part_of
 from jobledger.core.rayjob.observations.observations import SeenStatus
@@ -131,3 +137,11 @@ def test_every_fact_is_of_a_part() -> None:
     events = read(*stories.working(), poll("SUCCEEDED", 40), submitter("Complete", 42))
     parts = {part_of(item.event) for item in events}
     assert {"RayJob", "RayCluster", "Job", "Ray job", None} == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [("61", 61), ("9" * 9, 999_999_999), ("9" * 10, None), ("\u0666\u0661", None), ("", None)],
+)
+def test_a_version_is_told_from_an_instant(text: str, version: int | None) -> None:
+    assert version_in(text) == version
