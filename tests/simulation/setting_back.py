@@ -24,9 +24,18 @@ KNOWN_ERRORS = frozenset({"ledger_set_back", "ledger_set_back_while_running"})
 """What the service says of it in its log, as errors: somebody should look."""
 
 
+END = "the end of "
+
+
 def is_forged(trouble: str) -> bool:
-    """Return whether somebody writes over a status: then nobody is left who knows what was lost."""
-    return " the status of " in trouble or " the conditions of " in trouble
+    """Return whether somebody writes over a status: then nobody is left who knows what was lost.
+
+    Nor if the end of a JobSet is taken back or turns into the other, which no JobSet does.
+    """
+    written_over = " the status of " in trouble or " the conditions of " in trouble
+    return written_over or (
+        trouble.startswith(END) and trouble.endswith((" is taken back", " turns"))
+    )
 
 
 @dataclass
