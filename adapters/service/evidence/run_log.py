@@ -13,11 +13,16 @@ from typing import Protocol
 
 from jobledger.core.errors import RequestInvalid
 from jobledger.core.jobs.evidence.evidence import LOG_BYTES_MAX, LOG_LINES_MAX, ContainerEnd
-from jobledger.core.jobs.evidence.pods import log_end, was_started_after
+from jobledger.core.jobs.evidence.pods import log_end
+from jobledger.core.jobs.evidence.runs import RunNow, run_now
 from jobledger.core.values.documents import Manifest
 
 _ANSWER_BYTES_MAX = 2 * LOG_BYTES_MAX
 """Of a log that is asked for, so much is sent at most."""
+
+
+MEANWHILE = "the container was started again meanwhile: the log that is kept may be a later run's"
+EMPTY = "it is empty"
 
 
 class _ReadLog(Protocol):
@@ -46,40 +51,47 @@ class RunLog:
     """Keeps the end of a log, and whether there was more before; in place of what it kept."""
 
     def kept(self) -> str:
-        """Keep the log of the run, or else that of the one after it.
+        """Keep the log of the run, or else that of one after it.
 
-        Return why the first could not be had, if it is known not to be what was kept; else nothing.
+        Return why the first could not be had, if what was kept may be another's; else nothing.
         Raises as the port does, if there is neither.
         """
-        asked = partial(self.read, previous=self.run.previous)
         try:
-            found = end_of_log(asked)
+            found = end_of_log(partial(self.read, previous=self.run.previous))
         except RequestInvalid as error:
             return self._kept_otherwise(error)
-        there = self.look()
+        now = self._now()
         self.keep(*found)
-        if there is None or self.run.previous or not was_started_after(self.run, there):
+        if self.run.previous:
+            return "" if now is RunNow.PREVIOUS else MEANWHILE
+        if now is RunNow.PRESENT:
             return ""
-        return self._replaced()  # what was read may be the beginning of the next run
+        return self._replaced() or ("" if now is RunNow.PREVIOUS else MEANWHILE)
+
+    def _now(self) -> RunNow:
+        there = self.look()
+        return run_now(self.run, there if there is not None else {})
 
     def _kept_otherwise(self, lost: RequestInvalid) -> str:
-        """Keep the log of the run after one that is gone; or of one that was started again."""
-        there = self.look()
+        """Keep the log of a run after one whose log is gone; or the log of before, by now."""
+        now = self._now()
         if self.run.previous:
             self.keep(*end_of_log(self.read))
             return str(lost)
-        if there is None or not was_started_after(self.run, there):
+        if now is RunNow.PRESENT:
             raise lost
         self.keep(*end_of_log(partial(self.read, previous=True)))
-        return ""
+        return "" if now is RunNow.PREVIOUS else str(lost)
 
     def _replaced(self) -> str:
+        """Keep the previous log in place of the present one, which may be a run's that goes on."""
         try:
             end, cut = end_of_log(partial(self.read, previous=True))
         except RequestInvalid as error:
             return str(error)
-        if end:
-            self.keep(end, cut)
+        if not end:
+            return EMPTY
+        self.keep(end, cut)
         return ""
 
 

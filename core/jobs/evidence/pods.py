@@ -195,20 +195,6 @@ def _container(one: Json, scrub: Scrub) -> ContainerEnd:
     )
 
 
-def was_started_after(run: ContainerEnd, pod: Manifest) -> bool:
-    """Return whether a run of a container has ended, and is the last before the present one.
-
-    What it wrote is the previous log then. Source: Kubernetes, ContainerStatus `lastState`.
-    """
-    statuses = container_statuses(child(pod, "status"))
-    now = next((one for one in statuses if text(one, "name") == run.name), None)
-    last = child(now, "lastState", "terminated")
-    if run.state != "terminated" or not last:
-        return False
-    ended = parse_rfc3339(text(last, "finishedAt"))
-    return run.ended_at in (None, ended)
-
-
 def container_statuses(status: Manifest) -> Sequence[Json]:
     """Return what a Pod's status says of each container, init containers first."""
     return [*items(status, "initContainerStatuses"), *items(status, "containerStatuses")]

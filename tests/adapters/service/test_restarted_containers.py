@@ -22,13 +22,13 @@ def test_of_a_container_that_was_started_again_the_log_before_is_kept(scene: Sce
     assert log.last_lines == ("KeyError: before",)
 
 
-def started_again(scene: Scene) -> None:
+def started_again(scene: Scene, restarts: int = 1) -> None:
     """The container of the worker that was killed is started again, while its log is read."""
     read = scene.witness.pod_log
 
     def restarted(namespace: str, name: str, *rest: str, **limits: Any) -> str:  # noqa: ANN401 bounds
         ended: Manifest = {"terminated": {"exitCode": 137, "reason": "Error"}}
-        status: Manifest = {"name": "ray", "restartCount": 1, "state": {"running": {}}}
+        status: Manifest = {"name": "ray", "restartCount": restarts, "state": {"running": {}}}
         shown: Manifest = {"containerStatuses": [{**status, "lastState": ended}]}
         scene.bench.cluster.edit(PODS, namespace, "worker-1", status=shown)
         return read(namespace, name, *rest, **limits)
@@ -66,9 +66,23 @@ def test_if_the_previous_log_cannot_be_had_what_was_read_is_kept(scene: Scene) -
 
 
 def test_a_previous_log_that_is_empty_replaces_nothing(scene: Scene) -> None:
+    """It was killed before it wrote anything: what is kept is the next run's, and that is told."""
     started_again(scene)
-    (log,) = [log for log in scene.captured().logs if log.source == "worker-1"]
+    seen = scene.captured()
+    (log,) = [log for log in seen.logs if log.source == "worker-1"]
     assert log.last_lines == ("it starts",)
+    assert missing(seen) == [BEFORE]
+
+
+def test_of_a_container_that_was_started_twice_meanwhile_the_log_that_tells_most_is_kept(
+    scene: Scene,
+) -> None:
+    started_again(scene, restarts=2)
+    scene.witness.previous["worker-1"] = "KeyError: the second time"
+    seen = scene.captured()
+    (log,) = [log for log in seen.logs if log.source == "worker-1"]
+    assert log.last_lines == ("KeyError: the second time",)
+    assert missing(seen) == [BEFORE], "it is another run's"
 
 
 def test_what_was_read_is_kept_though_the_previous_log_never_comes(scene: Scene) -> None:

@@ -19,7 +19,6 @@ from jobledger.core.jobs.evidence.pods import (
     pod_evidence,
     pods_kept,
     trouble,
-    was_started_after,
 )
 from jobledger.core.jobs.observations import OCCASIONS_REMEMBERED_MAX, EvidenceSeen
 from jobledger.core.rayjob.decide.decide import RAYJOB
@@ -243,36 +242,6 @@ def test_every_word_of_a_container_is_kept() -> None:
     )
     (waits,) = pod_evidence(waiting("ImagePullBackOff"), same).containers
     assert (waits.state, waits.reason) == ("waiting", "ImagePullBackOff")
-
-
-LATER: Manifest = {"terminated": {"exitCode": 1, "finishedAt": "2030-01-01T00:00:09Z"}}
-FIRST: Manifest = {"terminated": {"exitCode": 1, "finishedAt": "2030-01-01T00:00:01Z"}}
-
-
-@pytest.mark.parametrize(
-    ("state", "last", "is_previous"),
-    [
-        pytest.param(FIRST, {}, False, id="it is the present run still"),
-        pytest.param({"waiting": {"reason": "CrashLoopBackOff"}}, FIRST, True, id="the next waits"),
-        pytest.param({"running": {}}, FIRST, True, id="the next runs"),
-        pytest.param(LATER, FIRST, True, id="the next has ended too"),
-        pytest.param({"running": {}}, LATER, False, id="the next is the one before by now"),
-    ],
-)
-def test_whether_a_run_is_the_one_before_by_now(
-    state: Manifest, last: Manifest, is_previous: bool
-) -> None:
-    run = ContainerEnd(
-        name="main",
-        state="terminated",
-        exit_code=1,
-        ended_at=parse_rfc3339("2030-01-01T00:00:01Z"),
-    )
-    now: Manifest = {"name": "main", "state": state, "lastState": last}
-    pod: Manifest = {"status": {"containerStatuses": [{"name": "other"}, now]}}
-    assert was_started_after(run, pod) is is_previous
-    assert not was_started_after(ContainerEnd(name="main", state="running"), pod)
-    assert not was_started_after(run, {}), "nothing is known"
 
 
 def test_a_pod_that_began_after_an_instant_came_after_it() -> None:
