@@ -69,11 +69,16 @@ _UNDECLARED = "field not declared in schema"
 which somebody wrote it. Source as above.
 """
 
+_LOG_FILE = (
+    rb"[^\"\n]{1,400}/(?:[^/\"\n]{1,260}_[^/\"\n]{1,260}_[0-9a-f-]{32,36}/[^/\"\n]{1,260}/\d{1,9}\.log"
+    rb"|[0-9a-f]{64}-json\.log)"
+)
+"""Where a kubelet, or Docker below it, keeps what containers write, in whichever folder."""
+
 _NO_LOG = re.compile(
     rb"unable to retrieve container logs for [\w.+-]{1,40}://\S{0,300}|container status is nil|"
     rb"failed to (?:try resolving symlinks in path|open log file|tail \d{1,9} lines of log file|"
-    rb"seek -?\d{1,20} in log file|read log file) "
-    rb"\"/var/(?:log/(?:pods|containers)|lib)/[^\"\n]{1,600}\": [^\n]{1,600}|"
+    rb"seek -?\d{1,20} in log file|read log file) \"" + _LOG_FILE + rb"\": [^\n]{1,600}|"
     rb"failed to get parse function: unsupported log format: [^\n]{1,600}"
 )
 """What a kubelet writes in place of a log, as a success: it has promised one before it looks.
@@ -178,7 +183,7 @@ def log_error(what: str, content: bytes) -> errors.RequestInvalid | None:
     So it is where the run that is asked for was removed: of each container a node keeps the last
     one that has ended.
     """
-    if len(content) > MAX_MESSAGE or not _NO_LOG.fullmatch(content.strip()):
+    if len(content) > 2 * MAX_MESSAGE or not _NO_LOG.fullmatch(content.strip()):
         return None
     return errors.RequestInvalid(_cut(f"{what}: {content.decode(errors='replace').strip()}"))
 

@@ -15,7 +15,7 @@ from jobledger.adapters.service.loop.turn import WAIT_SECONDS, Turn
 from jobledger.adapters.service.objects.object_cache import ObjectCache
 from jobledger.adapters.service.observing.confirmations import Confirmations
 from jobledger.adapters.service.resync.absences import seek
-from jobledger.adapters.service.resync.apart import apart
+from jobledger.adapters.service.resync.apart import Fault, apart
 from jobledger.adapters.service.resync.back_again import BackAgain
 from jobledger.adapters.service.resync.control_release import is_met_everywhere, let_go_of_refused
 from jobledger.adapters.service.resync.first_looks import FirstLooks
@@ -308,7 +308,7 @@ class Controller:
         """
         if self.takeover.is_open and not self._stopping.is_set():
             self.kinds.ask()
-            logged: set[type[Exception]] = set()
+            logged: set[Fault] = set()
             for slot in self._parts.slots:
                 if (identity := slot.view.state.identity) is not None:
                     with apart(identity, logged):

@@ -29,8 +29,10 @@ TROUBLE_CHARACTERS_MAX = 1000
 OF_MANY = ClusterUnreachable, RequestThrottled, ObjectChanged
 """Errors that many jobs meet at once: one line tells of all."""
 
-_WEBHOOK = "admission webhook "
-"""Stands in what a webhook refuses: it may refuse one job alone."""
+_NO_RIGHT = " cannot patch resource "
+"""Stands in what is forbidden for want of a right; webhooks and policies may refuse one job alone.
+Source: Kubernetes, the answers of its authorizers.
+"""
 
 log = get_logger(__name__)
 
@@ -65,7 +67,7 @@ class Unwritten:
         if isinstance(error, OF_MANY):
             self._away.warn_of_one(error, job=job)
             return
-        if isinstance(error, RequestForbidden) and _WEBHOOK not in str(error):
+        if isinstance(error, RequestForbidden) and _NO_RIGHT in str(error):
             self._forbidden[kind].warn_of_one(error, job=job)
             return
         how.refusals += 1

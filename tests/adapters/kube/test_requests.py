@@ -291,13 +291,17 @@ def test_a_log_is_limited_on_both_sides(server: CannedServer, cluster: Kubernete
         cluster.pod_log("team", "p")
 
 
+POD_LOG = "ml_train-node-0_0c6f5bd0-37c5-4bd2-9e5c-3c1a0d6b6f11/main/0.log"
+
+
 @pytest.mark.parametrize(
     "written",
     [
         "unable to retrieve container logs for containerd://a761267f7f1f57f725b30b3826cdebca30fdf1",
-        'failed to try resolving symlinks in path "/var/log/pods/a/main/0.log": lstat: no file',
-        'failed to open log file "/var/log/pods/a/main/0.log": no such file or directory',
-        'failed to read log file "/var/log/pods/a/main/0.log": input/output error\n',
+        f'failed to try resolving symlinks in path "/var/log/pods/{POD_LOG}": lstat: no file',
+        f'failed to open log file "/data/pods-logs/{POD_LOG}": no such file or directory',
+        f'failed to read log file "/var/log/pods/{POD_LOG}": input/output error\n',
+        f'failed to open log file "/mnt/docker/containers/a/{"a7" * 32}-json.log": no such file',
         "container status is nil",
         'failed to get parse function: unsupported log format: "\\x00"',
     ],

@@ -91,7 +91,7 @@ def test_of_a_bug_no_more_is_told_than_that_it_is_one(desk: Desk) -> None:
     [
         ClusterUnreachable("500"),
         RequestThrottled("503", 1.0),
-        RequestForbidden("403"),
+        RequestForbidden('403 Forbidden: User "a" cannot patch resource "rayjobs/status"'),
         ObjectChanged("409"),
     ],
     ids=lambda one: type(one).__name__,
@@ -110,7 +110,7 @@ def test_of_each_kind_a_right_that_is_missing_is_a_line(desk: Desk) -> None:
     unwritten, identity = desk.publisher.unwritten, desk.a_job.identity
     with capture_logs() as lines:
         for kind in ("RayJob", "TrainJob", "RayJob"):
-            error = RequestForbidden(f"403 Forbidden: cannot patch {kind}s/status")
+            error = RequestForbidden(f"403 Forbidden: it cannot patch resource {kind}s/status")
             unwritten.tell(kind, identity, error, 1, Failing())
     assert [line["error"].split()[-1] for line in lines] == ["RayJobs/status", "TrainJobs/status"]
 
@@ -120,8 +120,9 @@ def test_of_each_kind_a_right_that_is_missing_is_a_line(desk: Desk) -> None:
     [
         RequestInvalid("422 Invalid: status.startTime"),
         RequestForbidden('403 Forbidden: admission webhook "a.b" denied the request: no'),
+        RequestForbidden("403 Forbidden: ValidatingAdmissionPolicy 'a' with binding 'b': no"),
     ],
-    ids=["invalid", "denied by a webhook"],
+    ids=["invalid", "denied by a webhook", "denied by a policy"],
 )
 def test_what_one_job_alone_meets_is_a_line_ever_more_seldom(
     desk: Desk, error: ClusterError
