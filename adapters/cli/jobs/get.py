@@ -48,6 +48,8 @@ from jobledger.core.projections.view import View, advance
 from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import rfc3339
 
+IMPORTS_MAX = 1000
+
 COLUMNS = (
     "namespace",
     "kind",
@@ -147,7 +149,7 @@ def _like(opened: Ledger, wanted: JobFilter, limit: int) -> _Listed:
     """Return the jobs like that; say so if there is none."""
     found = opened.history.jobs(wanted, limit + 1)
     own = found[:limit]
-    of_others = _imported(opened, wanted, limit + 1 - len(found), {row.uid for row in own})
+    of_others = _imported(opened, wanted, limit + 1 - len(found), [row.uid for row in own])
     imported = of_others[: limit - len(own)]
     if not own and not imported:
         _tell_none(is_narrowed=wanted != EVERY)
@@ -160,7 +162,8 @@ def _like(opened: Ledger, wanted: JobFilter, limit: int) -> _Listed:
 def _imported(opened: Ledger, wanted: JobFilter, limit: int, own: Collection[str]) -> list[JobRow]:
     """Return the imported jobs like that, as their bundles tell them.
 
-    One whose bundle was changed since, or is of a newer program, is left out with a word.
+    One whose bundle was changed since, or is of a newer program, is left out with a word. So many
+    are looked through, each with its whole bundle.
 
     Args:
         opened: the ledger.
@@ -169,13 +172,14 @@ def _imported(opened: Ledger, wanted: JobFilter, limit: int, own: Collection[str
         own: UIDs of jobs that are the ledger's own.
     """
     found: list[JobRow] = []
-    if wanted.open_only or wanted.kept_only:
+    if wanted.open_only or wanted.kept_only or limit <= 0:
         return found  # no need to read them
-    for one in opened.imports.latest(wanted.namespace, wanted.cluster):
-        if len(found) >= limit:
+    all_there_are = opened.imports.latest(wanted.namespace, wanted.cluster, own)
+    for count, one in enumerate(all_there_are, start=1):
+        if count > IMPORTS_MAX:
+            told = f"the last {IMPORTS_MAX:,} imported jobs were looked through; say a namespace"
+            errors.print(Text(told, style="yellow"), soft_wrap=True)
             break
-        if one.uid in own:
-            continue
         try:
             row = _row(of_bundle(one.bundle(), one.name))
         except (BrokenChain, UnknownEventType) as error:
@@ -184,6 +188,8 @@ def _imported(opened: Ledger, wanted: JobFilter, limit: int, own: Collection[str
             continue
         if _is_like(row, wanted):
             found.append(row)
+        if len(found) >= limit:
+            break
     return found
 
 

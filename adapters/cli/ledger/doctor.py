@@ -111,13 +111,13 @@ def of_condition(opened: Ledger) -> Iterator[Answer]:
     """Yield what the condition of the database shows; or, once, that it cannot be asked.
 
     Raises:
-        LedgerUnavailable: the database does not answer, so that nothing else can be asked either.
+        LedgerUnavailable: the database answers nothing, so that nothing else can be asked either.
     """
     try:
         state = condition(opened.engine)
-    except LedgerUnavailable:
-        raise
     except JobledgerError as problem:
+        if isinstance(problem, LedgerUnavailable):
+            database_now(opened.engine)  # it may be slow, or locked, and answer all else
         what = f"it could not be asked: {problem}"
         yield *CONDITION, [error(CONDITION[0], what, f"mend that first; not made are {_LEFT_OUT}")]
         return

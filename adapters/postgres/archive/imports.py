@@ -1,7 +1,7 @@
 """Imported bundles in the database, kept apart from the log and read like its own jobs."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -127,10 +127,16 @@ class Imports:
             row = connection.execute(query).mappings().one_or_none()
         return None if row is None else ImportedJob(**row)
 
-    def latest(self, namespace: str = "", cluster: str = "") -> Iterator[ImportedJob]:
-        """Yield imported jobs, the last one first, of a namespace and a cluster if one is given."""
+    def latest(
+        self, namespace: str = "", cluster: str = "", but: Collection[str] = ()
+    ) -> Iterator[ImportedJob]:
+        """Yield imported jobs, the last one first, of a namespace and a cluster if one is given.
+
+        None of those with the UIDs `but`.
+        """
         columns = imported_job.c
         query = select(columns.stream_id).order_by(columns.imported_at.desc())
+        query = query.where(columns.uid.not_in(but)) if but else query
         for column, wanted in ((columns.namespace, namespace), (columns.cluster, cluster)):
             query = query.where(column == wanted) if wanted else query
         streams = one_column(self._engine, query)

@@ -84,7 +84,8 @@ _NEVER = f"""
     SELECT j.namespace, j.name, 'attempt ' || a.number || ' ended by ' || a.reason AS detail
     FROM attempt a JOIN job j USING (stream_id)
     WHERE a.retried AND a.reason = ANY (:allowed) AND NOT EXISTS (
-        SELECT FROM event e WHERE e.stream_id = a.stream_id AND {_DATA} ->> 'inferred' = 'true'
+        SELECT FROM event e WHERE e.stream_id = a.stream_id
+            AND (NOT {IS_READ} OR {_DATA} ->> 'inferred' = 'true')
     )
 """  # noqa: S608  # texts of this program
 _SILENT = """

@@ -32,7 +32,13 @@ _PAYLOAD = cast(event.c.data, Text).label("data")
 EVENTS: Select[Any] = select(*(_PAYLOAD if column.name == "data" else column for column in event.c))
 """All events. What narrows it down and orders it is added to it."""
 
-IS_READ = r"(CAST(data AS text) !~* '\\u(0000|d[89a-f])')"
+_NO_TEXT = r"\\u(0000|d[89a-f])"
+_WITHOUT_PAIRS = (
+    r"regexp_replace(CAST(data AS text), '\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..', '', 'g')"
+)
+"""The payload without escaped backslashes, which may stand before a `u`, and whole surrogates."""
+
+IS_READ = f"(CAST(data AS text) !~* '{_NO_TEXT}' OR {_WITHOUT_PAIRS} !~* '{_NO_TEXT}')"
 """Whether Postgres takes `->` and `->>` of a payload: of a NUL or a lone surrogate it does not.
 
 A payload may be none that was written, which `verify` names: it must not end what else is asked.

@@ -34,6 +34,16 @@ def test_it_is_asked_once_and_told_once(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_database_that_does_not_answer_ends_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "condition", Failing(LedgerUnavailable("it is away")))
+    away = Failing(LedgerUnavailable("it is away"))
+    monkeypatch.setattr(doctor, "condition", away)
+    monkeypatch.setattr(doctor, "database_now", away)
     with pytest.raises(LedgerUnavailable):
         list(doctor.of_condition(OPENED))
+
+
+def test_one_that_is_slow_is_asked_all_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "condition", Failing(LedgerUnavailable("57014: time-out")))
+    monkeypatch.setattr(doctor, "database_now", lambda _: None)
+    ((check, _, findings),) = doctor.of_condition(OPENED)
+    assert check == "condition"
+    assert "57014" in findings[0].what
