@@ -49,6 +49,7 @@ from jobledger.core.values.ids import StreamId
 from jobledger.core.values.instants import rfc3339
 
 IMPORTS_MAX = 1000
+"""So many imported jobs are looked through, each with its whole bundle."""
 
 COLUMNS = (
     "namespace",
@@ -162,8 +163,7 @@ def _like(opened: Ledger, wanted: JobFilter, limit: int) -> _Listed:
 def _imported(opened: Ledger, wanted: JobFilter, limit: int, own: Collection[str]) -> list[JobRow]:
     """Return the imported jobs like that, as their bundles tell them.
 
-    One whose bundle was changed since, or is of a newer program, is left out with a word. So many
-    are looked through, each with its whole bundle.
+    One whose bundle was changed since, or is of a newer program, is left out with a word.
 
     Args:
         opened: the ledger.

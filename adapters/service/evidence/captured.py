@@ -16,6 +16,9 @@ from jobledger.core.values.instants import Instant
 
 LAST_LINES = 5
 
+EMPTY = "it is empty"
+"""What is said of a log in which nothing stands."""
+
 GROWN_MAX = 6 * LOG_BYTES_MAX
 """Characters; so long is the end of a log at most in which markers stand for short secrets."""
 
@@ -55,7 +58,7 @@ def kept_logs(
     for raw in found.logs:
         scrubbed = redactor.text(raw.end, GROWN_MAX, keep_end=True).rstrip()
         if not scrubbed:
-            found.missing.setdefault(f"log of {raw.source}", "it is empty")
+            found.missing.setdefault(f"log of {raw.source}", EMPTY)
             continue
         kept = end_in_bytes(scrubbed, LOG_BYTES_MAX)
         encoded = kept.encode()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+from jobledger.adapters.service.evidence.captured import EMPTY
 from jobledger.core.errors import RequestInvalid
 from jobledger.core.jobs.evidence.evidence import LOG_BYTES_MAX, LOG_LINES_MAX, ContainerEnd
 from jobledger.core.jobs.evidence.pods import log_end
@@ -22,7 +23,6 @@ _ANSWER_BYTES_MAX = 2 * LOG_BYTES_MAX
 
 
 MEANWHILE = "the container was started again meanwhile: the log that is kept may be a later run's"
-EMPTY = "it is empty"
 
 
 class _ReadLog(Protocol):

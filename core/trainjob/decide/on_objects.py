@@ -155,9 +155,10 @@ def on_runtime_seen(state: TrainJobState, seen: RuntimeSeen) -> News:
 
 def on_dependent_gone(state: TrainJobState, gone: DependentGone) -> News:
     """Return that an object which belongs to an unfinished job is gone."""
-    applying = is_applying(state)
-    told = state.rebuild_again if applying else state.rebuild
-    told = told and (applying or not is_broken_snapshot(state, gone.kind, gone.name))
+    if is_applying(state):
+        told = state.rebuild_again
+    else:
+        told = state.rebuild and not is_broken_snapshot(state, gone.kind, gone.name)
     if is_dormant(state) or is_final(state) or gone.uid in state.gone:
         return ()
     without = on_source_gone(state, gone.uid, gone.at)
